@@ -1,0 +1,51 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`.
+# Each builds the environment it runs in; nothing has to be installed first but Python 3.11 or newer.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-slow lint parity golden bench-envs clean help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+demo: $(VENV)/ready ## roll the three worlds and draw a picture of each into out/
+	$(BIN)/clew demo --out out
+
+test: lint ## lint, type-check, run the fast tests (what CI runs)
+	$(BIN)/python -m pytest -n 2
+
+test-slow: $(VENV)/ready ## the checks that take minutes
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(VENV)/ready ## ruff and pyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+parity: .venv-originals/ready ## compare the worlds with the original packages, live, 1,000 episodes each
+	.venv-originals/bin/python -m pytest -n 2 -m originals
+
+golden: .venv-originals/ready ## record the originals' traces that `make test` replays
+	.venv-originals/bin/python tests/oracles/record_golden.py
+
+bench-envs: .venv-originals/ready ## environment steps per second, against the originals, in one run
+	.venv-originals/bin/python benchmarks/envs.py
+
+clean: ## remove what the targets above made
+	rm -rf .venv .venv-originals out .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+# memory-gym goes in last and without its dependencies: its pins exclude minigrid's.
+.venv-originals/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-originals
+	.venv-originals/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev,originals]'
+	.venv-originals/bin/python -m pip install --quiet --disable-pip-version-check --no-deps memory-gym==1.0.2
+	@touch $@

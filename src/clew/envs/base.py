@@ -1,0 +1,148 @@
+"""The interface that every world speaks."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+
+from clew.validate import known_names
+
+L = TypeVar("L")
+S = TypeVar("S")
+
+# A table larger than this is not worth keeping: observations are then drawn one by one.
+ALPHABET_BYTES = 64 * 2**20
+
+
+class Step(NamedTuple):
+    """What the world answers to an action. There is no reward in it: prices make rewards."""
+
+    obs: Shaped[Array, "*obs"]
+    """As handed out; `Environment.decode` turns it into the array an agent is fed."""
+    events: Float[Array, " event"]
+    """How often each of `event_names` happened in this step: 0 or 1 unless its world says."""
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+    success: Bool[Array, ""]
+    """A fact of geometry, whatever the prices."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Environment(abc.ABC, Generic[L, S]):
+    """A world: options in the fields, everything else a pure function of its arguments.
+
+    An episode is decided by its *level* (what the original draws at reset). `level(key)` draws
+    one and `start(level)` begins an episode in it; they are apart so that levels can be drawn
+    in bulk ahead of time, or laid out by hand. All methods that take arrays can be jitted and
+    vmapped; an environment is hashable and can be a static argument.
+    """
+
+    event_names: ClassVar[tuple[str, ...]]
+
+    # What a world is -----------------------------------------------------------------------
+
+    @property
+    @abc.abstractmethod
+    def action_names(self) -> tuple[str, ...]:
+        """The actions, by index."""
+
+    @property
+    @abc.abstractmethod
+    def horizon(self) -> int:
+        """The number of steps after which every episode has ended."""
+
+    @property
+    @abc.abstractmethod
+    def shortest(self) -> int:
+        """A lower bound on the steps of an episode; it bounds how many levels a stretch needs."""
+
+    @property
+    @abc.abstractmethod
+    def obs_shape(self) -> tuple[int, ...]:
+        """Shape of a decoded observation."""
+
+    @property
+    @abc.abstractmethod
+    def obs_dtype(self) -> np.dtype:
+        """Dtype of a decoded observation, as in the original package."""
+
+    @property
+    @abc.abstractmethod
+    def obs_high(self) -> int:
+        """Largest entry of a decoded observation (the least is 0): divide by it to get [0, 1]."""
+
+    @property
+    def alphabet(self) -> np.ndarray | None:
+        """The table symbol → observation, or None if there are too many observations for one."""
+        return None
+
+    @abc.abstractmethod
+    def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
+        """The reward variants: for each, the price of every event that has one."""
+
+    # What happens in it --------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def level(self, key: PRNGKeyArray) -> L:
+        """Draw the level of one episode."""
+
+    @abc.abstractmethod
+    def start(self, level: L) -> tuple[S, Shaped[Array, "*obs"]]:
+        """Begin an episode in `level`."""
+
+    @abc.abstractmethod
+    def step(self, state: S, action: Int[Array, ""], key: PRNGKeyArray) -> tuple[S, Step]:
+        """Take one step. What it does after the end of an episode is not defined."""
+
+    def reset(self, key: PRNGKeyArray) -> tuple[S, Shaped[Array, "*obs"]]:
+        """Begin an episode in a level drawn from `key`."""
+        return self.start(self.level(key))
+
+    def decode(self, obs: Shaped[Array, "*obs"]) -> Shaped[Array, "*array"]:
+        """The array that a handed-out observation stands for; it broadcasts over symbols."""
+        return obs if self.alphabet is None else jnp.asarray(self.alphabet)[obs]
+
+    # What may be known of it ---------------------------------------------------------------
+
+    @abc.abstractmethod
+    def info(self, state: S) -> dict[str, Array]:
+        """What instruments may read off a state, as arrays. The agent never sees it."""
+
+    def explain(self, state: S) -> dict[str, Any]:
+        """`info` in plain Python, for people and for Gymnasium's `info`."""
+        return {name: np.asarray(value).tolist() for name, value in self.info(state).items()}
+
+    @abc.abstractmethod
+    def picture(self, state: S) -> np.ndarray:
+        """An RGB picture of the whole state that a person can read."""
+
+    # Prices --------------------------------------------------------------------------------
+
+    def prices(self, reward: str | Mapping[str, float]) -> Float[np.ndarray, " event"]:
+        """The price vector of a reward variant, or of a mapping event → price of your own."""
+        if isinstance(reward, str):
+            variants = self.reward_variants()
+            known_names(f"reward of {type(self).__name__}", [reward], variants)
+            reward = variants[reward]
+        known_names(f"event of {type(self).__name__}", reward, self.event_names)
+        return np.array([reward.get(name, 0.0) for name in self.event_names], np.float32)
+
+    def events(self, **happened: Array) -> Float[Array, " event"]:
+        """Lay named events out in the order of `event_names`; those not named did not happen."""
+        known_names(f"event of {type(self).__name__}", happened, self.event_names)
+        zero = jnp.float32(0)
+        return jnp.stack([jnp.float32(happened.get(name, zero)) for name in self.event_names])
+
+
+def priced(
+    prices: Float[Array | np.ndarray, " event"], events: Float[Array, "*batch event"]
+) -> Float[Array, "*batch"]:
+    """The reward: events, priced. (Full precision: GPUs would round the prices to 10 bits.)"""
+    return jnp.dot(events, prices, precision=jax.lax.Precision.HIGHEST)

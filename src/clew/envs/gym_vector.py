@@ -1,0 +1,119 @@
+"""Many copies of a world stepped by one compiled call, as a Gymnasium vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from clew.envs.base import Environment
+from clew.envs.gym import check_actions, spaces_of, to_array
+from clew.envs.registry import make
+from clew.validate import one_of, whole_number
+
+
+class ClewVectorEnv(VectorEnv):
+    """`gymnasium.make_vec("clew/…", num_envs=1024, vectorization_mode="vector_entry_point")`.
+
+    After an episode has ended, the next step begins a new one and ignores the action
+    (Gymnasium's NEXT_STEP), so that final observations are seen. `info["events"]` is the matrix
+    of events, one column a name in `world.event_names`; `info["success"]` is per environment.
+    """
+
+    metadata = {  # noqa: RUF012 (Gymnasium's)
+        "render_modes": ["rgb_array"],
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        world: str,
+        num_envs: int = 1,
+        reward: str | Mapping[str, float] = "sparse",
+        render_mode: str | None = None,
+        **options: Any,
+    ):
+        """Make `num_envs` copies of `world` with `options`, events priced by `reward`."""
+        one_of("render_mode", render_mode, (None, "rgb_array"))
+        self.num_envs = whole_number("num_envs", num_envs, 1)
+        self.world = make(world, **options)
+        self.prices = self.world.prices(reward).astype(np.float64)
+        self.render_mode = render_mode
+        self.single_observation_space, self.single_action_space = spaces_of(self.world)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._state: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode in every copy, all decided by one seed."""
+        super().reset(seed=seed)
+        self._key = jax.random.key(int(self.np_random.integers(2**31)))
+        self._state, obs = _reset(self.world, self._next_key(), self.num_envs)
+        self._ended = np.zeros(self.num_envs, bool)
+        return to_array(self.world, obs), {}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Step every copy, or begin anew where the last step ended an episode."""
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,):
+            raise ValueError(f"actions have shape {actions.shape}, not {(self.num_envs,)}")
+        check_actions(self.world, actions)
+        self._state, step = _step(
+            self.world, self._state, actions, jnp.asarray(self._ended), self._next_key()
+        )
+        events = np.asarray(step.events, np.float64)
+        terminated, truncated = np.array(step.terminated), np.array(step.truncated)
+        self._ended = terminated | truncated
+        info = {"events": events, "success": np.array(step.success)}
+        return to_array(self.world, step.obs), events @ self.prices, terminated, truncated, info
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """One RGB frame a copy."""
+        if self.render_mode is None:
+            return None
+        states = [
+            jax.tree.map(lambda leaf, i=i: leaf[i], self._state) for i in range(self.num_envs)
+        ]
+        return tuple(self.world.picture(state) for state in states)
+
+    def _next_key(self) -> jax.Array:
+        self._key, key = jax.random.split(self._key)
+        return key
+
+
+@partial(jax.jit, static_argnames=("env", "n"))
+def _reset(env: Environment, key: jax.Array, n: int) -> Any:
+    return jax.vmap(env.reset)(jax.random.split(key, n))
+
+
+@partial(jax.jit, static_argnames="env")
+def _step(env: Environment, states: Any, actions: Any, ended: Any, key: jax.Array) -> Any:
+    keys = jax.random.split(key, (2, len(actions)))
+    states, step = jax.vmap(env.step)(states, actions, keys[0])
+    live = (states, step)
+
+    # Fresh levels are drawn only in the steps that need them: drawing can cost more than a step.
+    def begin_anew() -> Any:
+        fresh, obs = jax.vmap(env.reset)(keys[1])
+        quiet = jax.tree.map(jnp.zeros_like, step)._replace(obs=obs)
+        return jax.tree.map(lambda new, old: _where(ended, new, old), (fresh, quiet), live)
+
+    return jax.lax.cond(ended.any(), begin_anew, lambda: live)
+
+
+def _where(ended: Any, new: Any, old: Any) -> Any:
+    return jnp.where(ended.reshape(-1, *(1,) * (new.ndim - 1)), new, old)

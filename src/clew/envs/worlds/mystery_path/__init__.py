@@ -1,0 +1,5 @@
+"""MysteryPath-Grid: an invisible path must be found by falling off it, and be remembered."""
+
+from clew.envs.registry import worlds
+
+worlds.add("MysteryPath-Grid", "clew.envs.worlds.mystery_path.world:MysteryPath")

@@ -1,0 +1,111 @@
+"""The images of MysteryPath-Grid, numbered: which there are, and what each looks like.
+
+An image is decided by the agent's tile and heading, whether it is crossed out (it has just
+fallen), and where the goal and the origin are if these are drawn. Axes are the original's
+(x, y, channel).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from clew.envs.base import ALPHABET_BYTES
+from clew.envs.worlds.mystery_path.sprites import SPRITES, TILE
+
+if TYPE_CHECKING:
+    from clew.envs.worlds.mystery_path.world import State
+
+GOAL = np.array((0, 255, 0), np.uint8)
+ORIGIN = np.array((0, 0, 255), np.uint8)
+
+
+@dataclasses.dataclass(frozen=True)
+class Images:
+    """All images that a choice of options can show."""
+
+    size: int
+    crosses: bool
+    show_goal: bool
+    show_origin: bool
+
+    @property
+    def tiles(self) -> int:
+        """Tiles in the grid."""
+        return self.size * self.size
+
+    @property
+    def count(self) -> int:
+        """How many symbols there are: 364 by default."""
+        return len(self._agents) * self.tiles**self.show_origin * self.tiles**self.show_goal
+
+    @cached_property
+    def table(self) -> np.ndarray | None:
+        """All images by symbol, if they fit."""
+        size = self.count * (self.size * TILE) ** 2 * 3
+        return self.draw(np.arange(self.count)) if size <= ALPHABET_BYTES else None
+
+    def symbol(self, state: State) -> Int[Array, ""]:
+        """The number of the image that a state shows."""
+        symbol = jnp.asarray(self._agent_symbol)[state.tile, state.heading, jnp.int32(state.off)]
+        if self.show_origin:
+            symbol = symbol * self.tiles + state.level.origin
+        if self.show_goal:
+            symbol = symbol * self.tiles + state.level.goal
+        return symbol
+
+    def draw(self, symbol: Any, xp: ModuleType = np) -> Any:
+        """The images with these numbers; with `xp=jax.numpy` it can be traced.
+
+        Every pixel is looked up: in the sprite where it lies on the agent's tile and the sprite
+        is not transparent, else in the colour of its tile.
+        """
+        symbol = xp.asarray(symbol)
+        pixel = np.arange(self.size * TILE)
+        tile_of = (pixel[:, None] // TILE) * self.size + pixel // TILE
+        shape = (*symbol.shape, 1, 1)
+        ground = xp.zeros((*symbol.shape, *tile_of.shape, 3), np.uint8)
+        tiles = []
+        for shown in (self.show_goal, self.show_origin):
+            tiles.append(symbol % self.tiles if shown else None)
+            symbol = symbol // self.tiles if shown else symbol
+        for tile, colour in zip(tiles[::-1], (ORIGIN, GOAL), strict=True):
+            if tile is not None:
+                there = xp.asarray(tile_of) == tile.reshape(shape)
+                ground = xp.where(there[..., None], xp.asarray(colour), ground)
+        agent = xp.asarray(self._agents)[symbol]
+        tile, heading, crossed = agent[..., 0], agent[..., 1], agent[..., 2]
+        sprite = xp.asarray(np.tile(SPRITES, (1, 1, self.size, self.size, 1)))[heading, crossed]
+        here = xp.asarray(tile_of) == tile.reshape(shape)
+        painted = here[..., None] & sprite.any(-1, keepdims=True)
+        return xp.where(painted, sprite, ground)
+
+    @cached_property
+    def _agents(self) -> Int[np.ndarray, "symbol 3"]:
+        """The reachable (tile, heading, crossed).
+
+        A cross marks the tile just walked onto, so that no crossed agent has its back to the
+        border: 8·size² − 4·size images, not 8·size².
+        """
+        last = self.size - 1
+        tile, heading = np.divmod(np.arange(4 * self.tiles), 4)
+        x, y = tile // self.size, tile % self.size
+        plain = np.stack([tile, heading, np.zeros_like(tile)], 1)
+        if not self.crosses:
+            return plain
+        enterable = np.choose(heading, [y < last, x < last, y > 0, x > 0])
+        return np.concatenate([plain, plain[enterable] + (0, 0, 1)])
+
+    @cached_property
+    def _agent_symbol(self) -> Int[np.ndarray, "tile heading crossed"]:
+        symbols = np.zeros((self.tiles, 4, 2), np.int32)
+        symbols[tuple(self._agents.T)] = np.arange(len(self._agents))
+        if not self.crosses:
+            symbols[..., 1] = symbols[..., 0]
+        return symbols

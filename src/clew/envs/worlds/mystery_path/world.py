@@ -1,0 +1,203 @@
+"""MysteryPath-Grid (memory-gym 1.0.2): find the invisible path by falling off it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8
+
+from clew.envs.base import Environment, Step
+from clew.envs.worlds.mystery_path.images import Images
+from clew.envs.worlds.mystery_path.levels import Level, draw_level
+from clew.envs.worlds.mystery_path.picture import draw
+from clew.envs.worlds.mystery_path.sprites import TILE
+from clew.validate import one_of, whole_number
+
+TURN_LEFT, TURN_RIGHT, FORWARD = 1, 2, 3
+SIDES = (0, 1, 2, 3)
+
+
+class State(NamedTuple):
+    """Where the agent is, and what this episode has shown it."""
+
+    level: Level
+    tile: Int[Array, ""]
+    heading: Int[Array, ""]
+    """0 north, 1 west, 2 south, 3 east."""
+    off: Bool[Array, ""]
+    """Fallen off the path: the next step puts the agent back, whatever is done."""
+    tested: Bool[Array, " tile"]
+    """Tiles the agent has stood on, on the path or not."""
+    falls: Int[Array, ""]
+    t: Int[Array, ""]
+
+
+@dataclasses.dataclass(frozen=True)
+class MysteryPath(Environment[Level, State]):
+    """Cross the grid on an invisible path; off it, the agent falls and is put back at the origin.
+
+    The path stays the same for the episode, so that what was learned by falling is worth
+    remembering. As in the package, the time limit *terminates*: `truncated` is never set.
+    """
+
+    size: int = 7
+    """Tiles along each side; images are 12·size pixels wide. 7 in the package."""
+    actions: Literal["egocentric", "cardinal"] = "egocentric"
+    """The package turns and walks; the paper's text says four cardinal directions."""
+    show_goal: bool = False
+    """Draw the goal in green. Off by default in the package; the paper says it is visible."""
+    show_origin: bool = False
+    """Draw the origin in blue."""
+    visual_feedback: bool = True
+    """Mark a fall with a red cross."""
+    origin_sides: tuple[int, ...] = SIDES
+    """Sides on which the origin may lie: 0 left, 1 right, 2 top, 3 bottom."""
+    max_steps: int = 128
+    """Steps in an episode."""
+
+    event_names = ("goal", "fall", "progress", "revisit", "returned", "step")
+
+    def __post_init__(self) -> None:
+        whole_number("size", self.size, 3, 16)
+        one_of("actions", self.actions, ("egocentric", "cardinal"))
+        for flag in ("show_goal", "show_origin", "visual_feedback"):
+            one_of(flag, getattr(self, flag), (False, True))
+        whole_number("max_steps", self.max_steps, 1)
+        object.__setattr__(self, "origin_sides", tuple(self.origin_sides))
+        if not self.origin_sides:
+            raise ValueError(f"origin_sides={self.origin_sides!r} is not valid; name at least one")
+        for side in self.origin_sides:
+            one_of("origin_sides", side, SIDES)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Four either way."""
+        if self.actions == "cardinal":
+            return ("north", "west", "south", "east")
+        return ("stay", "turn left", "turn right", "forward")
+
+    @property
+    def horizon(self) -> int:
+        """128 in the study."""
+        return self.max_steps
+
+    @property
+    def shortest(self) -> int:
+        """Straight across."""
+        return min(self.size - 1, self.max_steps)
+
+    @property
+    def obs_shape(self) -> tuple[int, ...]:
+        """84×84×3 in the study."""
+        return (self.size * TILE, self.size * TILE, 3)
+
+    @property
+    def obs_dtype(self) -> np.dtype:
+        """Bytes."""
+        return np.dtype(np.uint8)
+
+    @property
+    def obs_high(self) -> int:
+        """Bytes."""
+        return 255
+
+    @property
+    def alphabet(self) -> np.ndarray | None:
+        """364 images; None once a drawn goal or origin multiplies them past 64 MiB.
+
+        Symbols are handed out even then, and `decode` draws what they stand for.
+        """
+        return self._images.table
+
+    def decode(self, obs: Int[Array, "*batch"]) -> UInt8[Array, "*batch width height 3"]:
+        """Look the image up, or draw it."""
+        return self._images.draw(obs, jnp) if self.alphabet is None else super().decode(obs)
+
+    def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
+        """The study's arms. Its penalty, −1/T, is written −0.008 in the registry for T = 128."""
+        rate = 1 / self.max_steps
+        revisits = {"revisit": 0.1 * rate, "returned": 0.1 * rate}
+        return {
+            "sparse": {"goal": 1.0},
+            "penalty": {"goal": 1.0, "fall": -0.008 * 128 * rate},
+            "aligned": {"goal": 1.0, "progress": 0.1},
+            "distractor": {"goal": 1.0, **revisits},
+        }
+
+    def level(self, key: PRNGKeyArray) -> Level:
+        """A path between opposite sides."""
+        return draw_level(key, self.size, self.origin_sides)
+
+    def start(self, level: Level) -> tuple[State, Int[Array, ""]]:
+        """Stand on the origin, facing north."""
+        zero, no = jnp.int32(0), jnp.bool_(False)
+        state = State(level, level.origin, zero, no, self._at(level.origin), zero, zero)
+        return state, self._images.symbol(state)
+
+    def step(self, state: State, action: Int[Array, ""], key: PRNGKeyArray) -> tuple[State, Step]:
+        """Be put back after a fall, or else turn or walk; then see whether the ground holds."""
+        walked, turned = self._walk(state, action)
+        tile = jnp.where(state.off, state.level.origin, walked)
+        heading = jnp.where(state.off, state.heading, turned)
+        here = self._at(tile)
+        known = (state.tested & here).any()
+        goal = tile == state.level.goal
+        on_path = (state.level.path & here).any()
+        fall = ~on_path
+        t = state.t + 1
+        events = self.events(
+            goal=goal,
+            fall=fall,
+            progress=on_path & ~known & ~goal,
+            revisit=~state.off & (tile != state.tile) & known,
+            returned=state.off,
+            step=jnp.bool_(True),
+        )
+        after = State(state.level, tile, heading, fall, state.tested | here, state.falls + fall, t)
+        ended = goal | (t >= self.max_steps)
+        return after, Step(self._images.symbol(after), events, ended, jnp.bool_(False), goal)
+
+    def info(self, state: State) -> dict[str, Array]:
+        """Falls, tested tiles, and the path that is hidden from the agent."""
+        grid = (self.size, self.size)
+        success = state.tile == state.level.goal
+        return {
+            "falls": state.falls,
+            "tested": state.tested.reshape(grid),
+            "path": state.level.path.reshape(grid),
+            "off": state.off,
+            "x": state.tile // self.size,
+            "y": state.tile % self.size,
+            "heading": state.heading,
+            "success": success,
+            "is_success": success,
+        }
+
+    def picture(self, state: State) -> np.ndarray:
+        """Path, tested tiles, falls, goal and agent."""
+        return draw(self.size, state)
+
+    @cached_property
+    def _images(self) -> Images:
+        return Images(self.size, self.visual_feedback, self.show_goal, self.show_origin)
+
+    def _at(self, tile: Int[Array, ""]) -> Bool[Array, " tile"]:
+        return jnp.arange(self.size**2) == tile
+
+    def _walk(self, state: State, action: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Where an action leads from a tile that holds; the border stops the agent."""
+        if self.actions == "cardinal":
+            heading, moves = action, jnp.bool_(True)
+        else:
+            turn = jnp.where(action == TURN_LEFT, 1, 0) - jnp.where(action == TURN_RIGHT, 1, 0)
+            heading, moves = (state.heading + turn) % 4, action == FORWARD
+        last = self.size - 1
+        x = jnp.clip(state.tile // self.size + jnp.asarray([0, -1, 0, 1])[heading], 0, last)
+        y = jnp.clip(state.tile % self.size + jnp.asarray([-1, 0, 1, 0])[heading], 0, last)
+        tile = jnp.where(moves, x * self.size + y, state.tile)
+        return tile.astype(jnp.int32), heading.astype(jnp.int32)

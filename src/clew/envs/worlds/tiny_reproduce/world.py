@@ -1,0 +1,174 @@
+"""TinyReproduce, after POPGym's Autoencode: k tokens are shown, then reproduced."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
+
+from clew.envs.base import Environment, Step
+from clew.envs.worlds.tiny_reproduce.picture import draw
+from clew.validate import one_of, whole_number
+
+Level = Int[Array, " k"]
+"""The dictated sequence."""
+
+
+class State(NamedTuple):
+    """A sequence and how far the episode has come in it."""
+
+    sequence: Int[Array, " k"]
+    t: Int[Array, ""]
+    """Steps taken. Tokens 1..min(t+1, k) have been shown."""
+    n_correct: Int[Array, ""]
+    played: Int[Array, ""]
+    """The token played last, −1 before the first."""
+    is_correct: Bool[Array, ""]
+    """Whether that token was right."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TinyReproduce(Environment[Level, State]):
+    """Watch k tokens, then play them back; the first wrong one ends the episode.
+
+    The schedule has 2k−1 steps. Reset shows token 1 and the next k−1 steps show the others,
+    whatever is done. The action at step k, chosen while token k is still in view, is already
+    graded; from then on the observation is constant.
+    """
+
+    k: int = 10
+    """Length of the sequence."""
+    v: int = 4
+    """Number of different tokens, which is also the number of actions."""
+    order: Literal["reverse", "forward"] = "reverse"
+    """Play the last token first, as in the study, or the first one first."""
+
+    event_names = ("correct", "wrong", "total", "step")
+
+    def __post_init__(self) -> None:
+        whole_number("k", self.k, 1, 1000)
+        whole_number("v", self.v, 2, 1000)
+        one_of("order", self.order, ("reverse", "forward"))
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Play token 0, play token 1, …"""
+        return tuple(f"play {token}" for token in range(self.v))
+
+    @property
+    def horizon(self) -> int:
+        """2k − 1."""
+        return 2 * self.k - 1
+
+    @property
+    def shortest(self) -> int:
+        """A first graded token that is wrong."""
+        return self.k
+
+    @property
+    def obs_shape(self) -> tuple[int, ...]:
+        """[watch, play, onehot(v)]."""
+        return (2 + self.v,)
+
+    @property
+    def obs_dtype(self) -> np.dtype:
+        """Floats, as in the study."""
+        return np.dtype(np.float32)
+
+    @property
+    def obs_high(self) -> int:
+        """All entries are 0 or 1."""
+        return 1
+
+    @property
+    def alphabet(self) -> np.ndarray:
+        """Symbols 0..v−1 are the tokens in the watch phase; v is the play phase."""
+        table = np.zeros((self.v + 1, self.v + 2), np.float32)
+        table[: self.v, 0] = 1
+        table[: self.v, 2:] = np.eye(self.v)
+        table[self.v, 1] = 1
+        return table
+
+    def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
+        """Return-matched without discounting: they differ only in when they pay."""
+        return {"dense": {"correct": 1 / self.k}, "sparse": {"total": 1 / self.k}}
+
+    def level(self, key: PRNGKeyArray) -> Level:
+        """Tokens are independent and uniform."""
+        return jax.random.randint(key, (self.k,), 0, self.v)
+
+    def start(self, level: Level) -> tuple[State, Int[Array, ""]]:
+        """Show the first token."""
+        state = State(level, jnp.int32(0), jnp.int32(0), jnp.int32(-1), jnp.bool_(False))
+        return state, level[0]
+
+    def step(self, state: State, action: Int[Array, ""], key: PRNGKeyArray) -> tuple[State, Step]:
+        """Show the next token, or grade the action."""
+        graded = state.t >= self.k - 1
+        correct = graded & (action == self._target(state))
+        wrong = graded & ~correct
+        t = state.t + 1
+        n_correct = state.n_correct + correct
+        success = n_correct == self.k
+        ended = wrong | success
+        after = State(
+            sequence=state.sequence,
+            t=t,
+            n_correct=n_correct,
+            played=jnp.where(graded, action, -1).astype(jnp.int32),
+            is_correct=correct,
+        )
+        events = self.events(
+            correct=correct, wrong=wrong, total=ended * n_correct, step=jnp.bool_(True)
+        )
+        return after, Step(self._observe(after), events, ended, t >= self.horizon, success)
+
+    def info(self, state: State) -> dict[str, Array]:
+        """The paper's instrumentation; `explain` has `phase` and `rm_state` in its words.
+
+        `rm_state` holds the prefix shown so far while watching, and what is still to be played,
+        in the order it must be played, while playing; `rm_length` says how many entries count,
+        the rest are −1.
+        """
+        watching = state.t < self.k
+        shown = jnp.minimum(state.t + 1, self.k)
+        position = jnp.arange(self.k)
+        length = jnp.where(watching, shown, self.k - state.n_correct)
+        to_play = state.sequence[::-1] if self.order == "reverse" else state.sequence
+        remaining = jnp.roll(to_play, -state.n_correct)
+        content = jnp.where(watching, state.sequence, remaining)
+        success = state.n_correct == self.k
+        return {
+            "phase": (~watching).astype(jnp.int32),
+            "rm_state": jnp.where(position < length, content, -1),
+            "rm_length": length,
+            "n_correct": state.n_correct,
+            "is_correct": state.is_correct,
+            "success": success,
+            "is_success": success,
+        }
+
+    def explain(self, state: State) -> dict[str, Any]:
+        """The names and types of the paper's section on instrumentation."""
+        plain = super().explain(state)
+        length = plain.pop("rm_length")
+        plain["phase"] = ("watch", "play")[plain["phase"]]
+        plain["rm_state"] = tuple(plain["rm_state"][:length])
+        return plain
+
+    def picture(self, state: State) -> np.ndarray:
+        """The sequence, what is in view, and what was played."""
+        return draw(self, state)
+
+    def _target(self, state: State) -> Int[Array, ""]:
+        index = state.n_correct
+        return state.sequence[self.k - 1 - index if self.order == "reverse" else index]
+
+    def _observe(self, state: State) -> Int[Array, ""]:
+        token = state.sequence[jnp.minimum(state.t, self.k - 1)]
+        return jnp.where(state.t < self.k, token, self.v)

@@ -1,0 +1,76 @@
+"""Names to things, found without a list kept by hand.
+
+A room keeps one `Registry`. Whatever lies in the room's package is imported on first use, and
+registers itself there, so that adding one is adding a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from clew.validate import known_names
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """One registered name: what makes it, and the options that the name stands for."""
+
+    name: str
+    target: Callable[..., T] | str
+    """The factory, or `"module:attribute"` where importing the module should wait until use."""
+    preset: Mapping[str, Any] = field(default_factory=dict)
+
+    def factory(self) -> Callable[..., T]:
+        """The factory itself, imported now if it was given by name."""
+        if not isinstance(self.target, str):
+            return self.target
+        module, _, attribute = self.target.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+
+class Registry(Generic[T]):
+    """The things of one kind that live in one package."""
+
+    def __init__(self, kind: str, package: str):
+        self.kind = kind
+        self.package = package
+        self._entries: dict[str, Entry[T]] = {}
+        self._discovered = False
+
+    def add(self, name: str, target: Callable[..., T] | str, **preset: Any) -> None:
+        """Register `target` under `name`; keyword arguments are options that the name implies."""
+        if name in self._entries and self._entries[name].target != target:
+            raise ValueError(f"{self.kind} {name!r} is registered twice")
+        self._entries[name] = Entry(name, target, preset)
+
+    def register(self, name: str, **preset: Any) -> Callable[[type[T]], type[T]]:
+        """Register the decorated class under `name`."""
+
+        def decorate(cls: type[T]) -> type[T]:
+            self.add(name, cls, **preset)
+            return cls
+
+        return decorate
+
+    def names(self) -> tuple[str, ...]:
+        """Every registered name, in alphabetical order."""
+        self._discover()
+        return tuple(sorted(self._entries))
+
+    def __getitem__(self, name: str) -> Entry[T]:
+        known_names(self.kind, [name], self.names())
+        return self._entries[name]
+
+    def _discover(self) -> None:
+        if self._discovered:
+            return
+        package = importlib.import_module(self.package)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{self.package}.{module.name}")
+        self._discovered = True
