@@ -29,7 +29,7 @@ parity: .venv-originals/ready ## compare the worlds with the original packages, 
 	.venv-originals/bin/python -m pytest -n 2 -m originals
 
 golden: .venv-originals/ready ## record the originals' traces that `make test` replays
-	.venv-originals/bin/python tests/oracles/record_golden.py
+	.venv-originals/bin/python -m tests.oracles.record_golden
 
 bench-envs: .venv-originals/ready ## environment steps per second, against the originals, in one run
 	.venv-originals/bin/python benchmarks/envs.py
