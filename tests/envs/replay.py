@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -85,7 +86,7 @@ def _revisits(places: np.ndarray) -> np.ndarray:
     entered = np.zeros((len(places), places.shape[1] - 1), bool)
     for episode, row in enumerate(places.tolist()):
         been = {row[0]}
-        for t, (before, here) in enumerate(zip(row, row[1:], strict=False)):
+        for t, (before, here) in enumerate(pairwise(row)):
             entered[episode, t] = here != before and here in been
             been.add(here)
     return entered

@@ -92,9 +92,7 @@ class Recorder:
             rows = [np.array(e[name], types.get(name, np.bool_)) for e in self.episodes]
             width = length.max() + (name in ("obs", "places"))
             arrays[name] = np.stack([np.pad(row, (0, width - len(row))) for row in rows])
-        levels = {
-            name: np.array([level[name] for level in self.levels]) for name in self.levels[0]
-        }
+        levels = {name: np.array([level[name] for level in self.levels]) for name in self.levels[0]}
         falls = np.array(self.falls or [0] * len(length))
         return Trace(case=self.case, levels=levels, length=length, falls=falls, **arrays)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from clew.envs.registry import make, names, worlds
+from clew.envs.registry import make, names, register
 
 if TYPE_CHECKING:
     from clew.envs.autoreset import Running, advance, begin, lay_out
@@ -24,7 +24,7 @@ __all__ = [
     "names",
     "priced",
     "random_episodes",
-    "worlds",
+    "register",
 ]
 
 # Everything that needs jax is imported on first use: naming the worlds must stay cheap.

@@ -1,9 +1,9 @@
 """Endless play: when an episode ends the next level begins.
 
-Drawing a level can cost far more than a step (MysteryPath searches for a path), and under `vmap`
-every step would pay for it. So the levels of a whole stretch of steps are laid out first, all at
-once, and an ended episode only picks up the next one. A stretch never runs out: no episode is
-shorter than `Environment.shortest`.
+Drawing a level can cost a hundred times a step (MysteryPath searches for a path), and under `vmap`
+every step would pay for it. So a stock of levels for a whole stretch of steps is laid out first,
+all at once, and an ended episode only picks up the next one. Should the stock run out, levels are
+drawn on the spot: slower, never wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, Shaped
 
 from clew.envs.base import Environment, Step
 
@@ -24,12 +24,12 @@ class Running(NamedTuple):
     obs: Shaped[Array, "*obs"]
     """What the agent sees now: the first observation of a new episode if the last one ended."""
     used: Int[Array, ""]
-    """How many levels of the stretch have been taken."""
+    """How many levels have been begun in this stretch; set it to 0 when a new stock is laid out."""
 
 
 def lay_out(env: Environment, key: PRNGKeyArray, steps: int) -> Any:
-    """Draw every level that one environment can need in `steps` steps, stacked."""
-    return jax.vmap(env.level)(jax.random.split(key, steps // env.shortest + 1))
+    """Draw a stock of levels for one environment and `steps` steps, stacked."""
+    return jax.vmap(env.level)(jax.random.split(key, steps // env.brisk + 1))
 
 
 def begin(env: Environment, levels: Any) -> Running:
@@ -46,10 +46,27 @@ def advance(
     The returned step is that of the old episode, its final observation included.
     """
     state, step = env.step(running.state, action, key)
-    fresh = env.start(_pick(levels, running.used))
     done = step.terminated | step.truncated
+    level = _next_level(env, levels, running.used, done, key)
+    fresh = env.start(level)
     state, obs = jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, (state, step.obs))
     return Running(state, obs, running.used + done.astype(jnp.int32)), step
+
+
+def _next_level(
+    env: Environment, levels: Any, used: Int[Array, ""], wanted: Bool[Array, ""], key: PRNGKeyArray
+) -> Any:
+    stock = jax.tree.leaves(levels)[0].shape[0]
+    # a constant that no split of `key` inside `step` can have used
+    level_key = jax.random.fold_in(key, 2**31)
+
+    # A loop of at most one round, not a `cond`: vmapped, a loop runs only in the steps in which
+    # some copy needs it, while a `cond` would always draw.
+    def draw(_: Any) -> Any:
+        return env.level(level_key), jnp.bool_(False)
+
+    missing = wanted & (used >= stock)
+    return jax.lax.while_loop(lambda carry: carry[1], draw, (_pick(levels, used), missing))[0]
 
 
 def _pick(levels: Any, index: Int[Array, ""] | int) -> Any:

@@ -60,8 +60,8 @@ class Environment(abc.ABC, Generic[L, S]):
 
     @property
     @abc.abstractmethod
-    def shortest(self) -> int:
-        """A lower bound on the steps of an episode; it bounds how many levels a stretch needs."""
+    def brisk(self) -> int:
+        """Steps of a quick but ordinary episode; it says how many levels to keep in stock."""
 
     @property
     @abc.abstractmethod

@@ -18,6 +18,9 @@ from clew.envs.gym import check_actions, spaces_of, to_array
 from clew.envs.registry import make
 from clew.validate import one_of, whole_number
 
+STOCK = 8
+"""Levels drawn ahead for each copy."""
+
 
 class ClewVectorEnv(VectorEnv):
     """`gymnasium.make_vec("clew/…", num_envs=1024, vectorization_mode="vector_entry_point")`.
@@ -58,7 +61,9 @@ class ClewVectorEnv(VectorEnv):
         """Begin an episode in every copy, all decided by one seed."""
         super().reset(seed=seed)
         self._key = jax.random.key(int(self.np_random.integers(2**31)))
-        self._state, obs = _reset(self.world, self._next_key(), self.num_envs)
+        self._restock()
+        self._state, obs = _begin(self.world, self._stock, self._used)
+        self._used += 1
         self._ended = np.zeros(self.num_envs, bool)
         return to_array(self.world, obs), {}
 
@@ -72,9 +77,13 @@ class ClewVectorEnv(VectorEnv):
         if actions.shape != (self.num_envs,):
             raise ValueError(f"actions have shape {actions.shape}, not {(self.num_envs,)}")
         check_actions(self.world, actions)
+        if self._used.max() == STOCK:
+            self._restock()
+        began = self._ended
         self._state, step = _step(
-            self.world, self._state, actions, jnp.asarray(self._ended), self._next_key()
+            self.world, self._state, actions, began, self._stock, self._used, self._next_key()
         )
+        self._used += began
         events = np.asarray(step.events, np.float64)
         terminated, truncated = np.array(step.terminated), np.array(step.truncated)
         self._ended = terminated | truncated
@@ -90,30 +99,37 @@ class ClewVectorEnv(VectorEnv):
         ]
         return tuple(self.world.picture(state) for state in states)
 
+    def _restock(self) -> None:
+        """Lay out fresh levels for every copy: drawing them one by one would be slow."""
+        self._stock = _lay_out(self.world, self._next_key(), self.num_envs)
+        self._used = np.zeros(self.num_envs, np.int32)
+
     def _next_key(self) -> jax.Array:
         self._key, key = jax.random.split(self._key)
         return key
 
 
 @partial(jax.jit, static_argnames=("env", "n"))
-def _reset(env: Environment, key: jax.Array, n: int) -> Any:
-    return jax.vmap(env.reset)(jax.random.split(key, n))
+def _lay_out(env: Environment, key: jax.Array, n: int) -> Any:
+    return jax.vmap(jax.vmap(env.level))(jax.random.split(key, (n, STOCK)))
 
 
 @partial(jax.jit, static_argnames="env")
-def _step(env: Environment, states: Any, actions: Any, ended: Any, key: jax.Array) -> Any:
-    keys = jax.random.split(key, (2, len(actions)))
-    states, step = jax.vmap(env.step)(states, actions, keys[0])
-    live = (states, step)
-
-    # Fresh levels are drawn only in the steps that need them: drawing can cost more than a step.
-    def begin_anew() -> Any:
-        fresh, obs = jax.vmap(env.reset)(keys[1])
-        quiet = jax.tree.map(jnp.zeros_like, step)._replace(obs=obs)
-        return jax.tree.map(lambda new, old: _where(ended, new, old), (fresh, quiet), live)
-
-    return jax.lax.cond(ended.any(), begin_anew, lambda: live)
+def _begin(env: Environment, stock: Any, used: Any) -> Any:
+    return jax.vmap(lambda levels, i: env.start(jax.tree.map(lambda x: x[i], levels)))(stock, used)
 
 
-def _where(ended: Any, new: Any, old: Any) -> Any:
-    return jnp.where(ended.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+@partial(jax.jit, static_argnames="env")
+def _step(
+    env: Environment, states: Any, actions: Any, began: Any, stock: Any, used: Any, key: jax.Array
+) -> Any:
+    """Where `began`, the state and observation of a new episode, and otherwise nothing."""
+    keys = jax.random.split(key, len(actions))
+    states, step = jax.vmap(env.step)(states, actions, keys)
+    fresh, obs = _begin(env, stock, used)
+    quiet = jax.tree.map(jnp.zeros_like, step)._replace(obs=obs)
+
+    def choose(new: Any, old: Any) -> Any:
+        return jnp.where(began.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+    return jax.tree.map(choose, (fresh, quiet), (states, step))

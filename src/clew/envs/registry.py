@@ -11,12 +11,14 @@ from clew.validate import known_names
 if TYPE_CHECKING:
     from clew.envs.base import Environment
 
-worlds: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
+environments: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
+register = environments.register
+"""Decorates a world's class with the name that `make` knows it by."""
 
 
 def make(name: str, **options: Any) -> Environment:
     """Make the world called `name`; `names()` lists them, and each documents its options."""
-    entry = worlds[name]
+    entry = environments[name]
     factory = entry.factory()
     fields = {f.name for f in dataclasses.fields(factory) if f.init}  # type: ignore[arg-type]
     known_names(f"option of {name}", options, fields)
@@ -31,7 +33,7 @@ def make(name: str, **options: Any) -> Environment:
 
 def names() -> tuple[str, ...]:
     """The names that `make` accepts."""
-    return worlds.names()
+    return environments.names()
 
 
 def register_with_gymnasium() -> None:

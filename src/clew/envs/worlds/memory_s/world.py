@@ -76,9 +76,9 @@ class MemoryS(Environment[Level, State]):
         return self.max_steps or 5 * self.size**2
 
     @property
-    def shortest(self) -> int:
-        """From the end of the hallway: forward, turn, forward."""
-        return min(3, self.horizon)
+    def brisk(self) -> int:
+        """Once through the hallway."""
+        return self.size
 
     @property
     def obs_shape(self) -> tuple[int, ...]:

@@ -1,5 +1,5 @@
 """MysteryPath-Grid: an invisible path must be found by falling off it, and be remembered."""
 
-from clew.envs.registry import worlds
+from clew.envs.registry import environments
 
-worlds.add("MysteryPath-Grid", "clew.envs.worlds.mystery_path.world:MysteryPath")
+environments.add("MysteryPath-Grid", "clew.envs.worlds.mystery_path.world:MysteryPath")

@@ -23,6 +23,8 @@ MAX_STEP_COST = 8
 # g + sqrt(n) that the search compares are at least 15 such units apart for sizes up to 16.
 UNIT = 2**18
 
+NEW, CLOSED = np.int32(2**30), np.int32(2**30 + 1)
+
 
 class Level(NamedTuple):
     """Tiles are numbered x · size + y."""
@@ -37,7 +39,7 @@ def draw_level(key: PRNGKeyArray, size: int, sides: tuple[int, ...]) -> Level:
     ends_key, walls_key, cost_key = jax.random.split(key, 3)
     origin, goal = draw_ends(ends_key, size, sides)
     walls = draw_walls(walls_key, size, origin, goal)
-    costs = jax.random.randint(cost_key, (4 * size * size,), 1, MAX_STEP_COST + 1)
+    costs = 1 + jax.random.bits(cost_key, (4 * size * size,), jnp.uint8) % MAX_STEP_COST
     return Level(find_path(size, walls, origin, goal, costs), origin, goal)
 
 
@@ -63,11 +65,10 @@ def draw_walls(
     The original's inner region stops one short of the border on the far sides (1..size−3).
     """
     inner_key, count_key, outer_key = jax.random.split(key, 3)
-    tile = jnp.arange(size * size)
-    x, y = tile // size, tile % size
+    x, y = np.divmod(np.arange(size * size), size)
     inside = (x > 0) & (x < size - 2) & (y > 0) & (y < size - 2)
     percent = jax.random.randint(inner_key, (size * size,), 0, 100)
-    inner = inside & (percent < INNER_WALL_PERCENT)
+    inner = jnp.asarray(inside) & (percent < INNER_WALL_PERCENT)
 
     grid = jnp.pad(inner.reshape(size, size), 1)
     shifts = [grid[i : i + size, j : j + size] for i in range(3) for j in range(3)]
@@ -75,23 +76,21 @@ def draw_walls(
     near_end = jnp.zeros(size * size, bool)
     for end in (origin, goal):
         near_end |= abs(x - end // size) + abs(y - end % size) <= 1
-    border = (x == 0) | (x == size - 1) | (y == 0) | (y == size - 1)
-    free = border & ~beside_wall & ~near_end
+    border = np.flatnonzero((x == 0) | (x == size - 1) | (y == 0) | (y == size - 1))
+    free = ~(beside_wall | near_end)[border]
 
     # the first n of a random order of the free tiles: n draws without replacement
     n = jnp.asarray(OUTER_WALLS)[jax.random.randint(count_key, (), 0, 2)]
-    place = jnp.where(free, jax.random.uniform(outer_key, (size * size,)), 2.0)
-    rank = jnp.argsort(jnp.argsort(place))
-    return inner | (free & (rank < n))
+    place = jnp.where(free, jax.random.uniform(outer_key, free.shape), 2.0)
+    rank = (place[None, :] < place[:, None]).sum(1)
+    return inner.at[border].set(free & (rank < n))
 
 
 class _Search(NamedTuple):
-    open: Bool[Array, " tile"]
-    closed: Bool[Array, " tile"]
-    order: Int[Array, " tile"]
-    """When each tile was opened: the original's open list, without the list."""
-    cost: Int[Array, " tile"]
+    place: Int[Array, " tile"]
+    """Place in the open list, with the tile in the low bits; or NEW or CLOSED."""
     total: Int[Array, " tile"]
+    """Cost so far plus distance to go, as of when the tile was opened."""
     parent: Int[Array, " tile"]
     opened: Int[Array, ""]
     drawn: Int[Array, ""]
@@ -107,65 +106,60 @@ def find_path(
 ) -> Bool[Array, " tile"]:
     """Search from origin to goal; `costs` are the step costs in the order they are drawn.
 
-    Returns the tiles of the path, both ends included.
+    Returns the tiles of the path, both ends included. Writes are masks over all tiles and the
+    open list is a number a tile: scatters and argmins are slow when vmapped on a CPU.
     """
-    tiles = size * size
-    neighbours, exists = _neighbours(size)
+    tile = jnp.arange(size * size)
+    neighbours, exists = (jnp.asarray(table) for table in _neighbours(size))
     heuristic = jnp.asarray(_distances(size))[goal]
 
     def expand(search: _Search) -> _Search:
+        """Close the current tile and look at its neighbours, in their order."""
         here = search.current
-        near = jnp.asarray(neighbours)[here]
-        looked_at = jnp.asarray(exists)[here] & ~search.closed[near] & ~walls[near]
-        drawn = search.drawn + jnp.cumsum(looked_at) - 1
-        cost = search.cost[here] + costs[drawn] * UNIT
-        was_open = search.open[near]
-        opens = looked_at & ~was_open
-        adopts = opens | (looked_at & was_open & (cost < search.cost[near]))
-        at = jnp.where(opens, near, tiles)
-        adopted = jnp.where(adopts, near, tiles)
-        opened = search.opened + jnp.cumsum(opens)
-        return search._replace(
-            open=search.open.at[at].set(True, mode="drop"),
-            order=search.order.at[at].set(opened, mode="drop"),
-            cost=search.cost.at[at].set(cost, mode="drop"),
-            total=search.total.at[at].set(cost + heuristic[near], mode="drop"),
-            parent=search.parent.at[adopted].set(here, mode="drop"),
-            opened=opened[-1],
-            drawn=drawn[-1] + 1,
+        near = neighbours[here]
+        place, total = search.place[near], search.total[near]
+        looked_at = exists[here] & (place < CLOSED)
+        opens = looked_at & (place == NEW)
+        draw = search.drawn + jnp.cumsum(looked_at) - looked_at
+        step = costs[draw].astype(jnp.int32) * UNIT
+        new_total = search.total[here] - heuristic[here] + step + heuristic[near]
+        turn = search.opened + jnp.cumsum(opens) - opens
+        adopts = opens | (looked_at & (new_total < total))
+        search = search._replace(
+            place=jnp.where(tile == here, CLOSED, search.place),
+            opened=search.opened + opens.sum(),
+            drawn=search.drawn + looked_at.sum(),
         )
+        for i in range(4):
+            there = tile == near[i]
+            search = search._replace(
+                place=jnp.where(there & opens[i], turn[i] * 256 + near[i], search.place),
+                total=jnp.where(there & opens[i], new_total[i], search.total),
+                parent=jnp.where(there & adopts[i], here, search.parent),
+            )
+        return search
 
     def pick(search: _Search) -> _Search:
-        far = jnp.iinfo(jnp.int32).max
-        first = jnp.argmin(jnp.where(search.open, search.order, far))
-        better = search.open & (search.total < search.total[first])
-        first_better = jnp.argmin(jnp.where(better, search.order, far))
-        return search._replace(
-            current=jnp.where(better.any(), first_better, first).astype(jnp.int32)
-        )
-
-    def visit(search: _Search) -> _Search:
-        here = jnp.arange(tiles) == search.current
-        return pick(expand(search._replace(open=search.open & ~here, closed=search.closed | here)))
+        """Move to the first open tile that beats the first open tile, or to that one."""
+        first = search.place.min()
+        beats = search.total < search.total[first % 256]
+        better = jnp.where(beats, search.place, CLOSED).min()
+        return search._replace(current=jnp.where(better < NEW, better, first) % 256)
 
     def searching(search: _Search) -> Bool[Array, ""]:
-        return (search.current != goal) & search.open.any()
+        return (search.current != goal) & (search.place < NEW).any()
 
-    none = jnp.zeros(tiles, jnp.int32)
-    at_origin = jnp.arange(tiles) == origin
+    origin = jnp.asarray(origin, jnp.int32)
     start = _Search(
-        open=at_origin,
-        closed=jnp.zeros(tiles, bool),
-        order=none,
-        cost=none,
-        total=none,
-        parent=none - 1,
-        opened=jnp.int32(0),
+        place=jnp.where(walls, CLOSED, jnp.where(tile == origin, origin, NEW)),
+        total=heuristic,
+        parent=jnp.full(size * size, -1, jnp.int32),
+        opened=jnp.int32(1),
         drawn=jnp.int32(0),
-        current=jnp.asarray(origin, jnp.int32),
+        current=origin,
     )
-    parent = jax.lax.while_loop(searching, visit, start).parent
-    return _trace(parent, goal)
+    found = jax.lax.while_loop(searching, lambda search: pick(expand(search)), start)
+    return _trace(found.parent, goal)
 
 
 def _trace(parent: Int[Array, " tile"], goal: Int[Array, ""]) -> Bool[Array, " tile"]:
@@ -180,14 +174,13 @@ def _trace(parent: Int[Array, " tile"], goal: Int[Array, ""]) -> Bool[Array, " t
 def _neighbours(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Neighbours in the order they are looked at: right, left, below, above."""
     tile = np.arange(size * size)
-    x, y = tile // size, tile % size
+    x, y = np.divmod(tile, size)
     exists = np.stack([x < size - 1, x > 0, y < size - 1, y > 0], 1)
     step = np.array([size, -size, 1, -1])
-    return np.where(exists, tile[:, None] + step, 0), exists
+    return np.where(exists, tile[:, None] + step, 0).astype(np.int32), exists
 
 
 def _distances(size: int) -> np.ndarray:
-    tile = np.arange(size * size)
-    x, y = tile // size, tile % size
+    x, y = np.divmod(np.arange(size * size), size)
     squared = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2
     return np.round(np.sqrt(squared) * UNIT).astype(np.int32)

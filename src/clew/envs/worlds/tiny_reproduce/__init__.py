@@ -1,5 +1,5 @@
 """TinyReproduce: a sequence is dictated, then to be played back. Nothing can be sought."""
 
-from clew.envs.registry import worlds
+from clew.envs.registry import environments
 
-worlds.add("TinyReproduce", "clew.envs.worlds.tiny_reproduce.world:TinyReproduce")
+environments.add("TinyReproduce", "clew.envs.worlds.tiny_reproduce.world:TinyReproduce")

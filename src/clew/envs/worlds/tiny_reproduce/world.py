@@ -66,8 +66,8 @@ class TinyReproduce(Environment[Level, State]):
         return 2 * self.k - 1
 
     @property
-    def shortest(self) -> int:
-        """A first graded token that is wrong."""
+    def brisk(self) -> int:
+        """The first graded token is wrong: no episode is shorter."""
         return self.k
 
     @property

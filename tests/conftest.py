@@ -1,0 +1,22 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+import os
+
+# Two test workers on two cores: one compilation thread each is enough.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import pytest
+from hypothesis import settings
+
+from clew import envs
+
+settings.register_profile("clew", deadline=None, max_examples=40)
+settings.load_profile("clew")
+
+
+@pytest.fixture(params=envs.names())
+def env(request: pytest.FixtureRequest) -> envs.Environment:
+    """Every registered world, as its name makes it."""
+    return envs.make(request.param)

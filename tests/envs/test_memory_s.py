@@ -1,0 +1,125 @@
+"""MiniGrid-MemoryS: exact figures from its table, and the claims made about its rewards."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from clew import envs
+from clew.envs.worlds.memory_s.tables import AHEAD, Tables
+from clew.envs.worlds.memory_s.world import MemoryS
+
+
+def make(**options: object) -> MemoryS:
+    env = envs.make("MiniGrid-MemoryS13", **options)
+    assert isinstance(env, MemoryS)
+    return env
+
+
+def random_policy(env: MemoryS) -> dict[str, float]:
+    """Exact figures of the uniformly random policy, by dynamic programming over the table."""
+    tables, horizon = env.tables, env.horizon
+    mass = np.zeros(len(tables.layout))
+    starts = tables.starts[0]
+    np.add.at(mass, starts.reshape(-1), 1 / starts.size)
+    ended = tables.success | tables.failure
+    success = native = length = 0.0
+    for t in range(1, horizon + 1):
+        length += mass.sum()
+        moved = np.zeros_like(mass)
+        for action in range(7):
+            np.add.at(moved, tables.following[:, action], mass / 7)
+        success += moved[tables.success].sum()
+        native += moved[tables.success].sum() * (1 - 0.9 * t / horizon)
+        mass = np.where(ended, 0, moved)
+    return {"terminate": 1 - mass.sum(), "success": success, "length": length, "native": native}
+
+
+def test_random_policy_exactly() -> None:
+    figures = random_policy(make())
+    assert round(figures["terminate"], 5) == 0.54407
+    assert round(figures["success"], 5) == 0.27203
+    assert round(figures["length"], 2) == 523.67
+    assert round(figures["native"], 5) == 0.19832
+
+
+def test_random_policy_played_agrees_with_its_exact_figures() -> None:
+    env, n = make(), 8192
+    exact = random_policy(env)
+    played = envs.random_episodes(env, jax.random.key(1), n)
+    deviation = float(played.success.mean()) - exact["success"]
+    assert abs(deviation) < 4 * (exact["success"] * (1 - exact["success"]) / n) ** 0.5
+    lengths = np.asarray(played.length)
+    assert abs(lengths.mean() - exact["length"]) < 4 * lengths.std() / n**0.5
+
+
+@pytest.mark.parametrize(("view", "observations"), [(3, 58), (7, 105)])
+def test_size_of_the_table(view: int, observations: int) -> None:
+    env = make(view=view)
+    assert len(env.tables.layout) == 264
+    assert (env.tables.success | env.tables.failure).sum() == 8
+    assert len(env.alphabet) == observations
+
+
+def test_cue_is_seen_at_reset_only_from_the_first_cell() -> None:
+    tables = make().tables
+    starts = tables.starts[0]
+    assert tables.cue_visible[starts].all(1).tolist() == [True] + [False] * 9
+
+
+def test_levels_are_uniform() -> None:
+    env = make()
+    levels = jax.vmap(env.level)(jax.random.split(jax.random.key(0), 40_000))
+    rows, counts = np.unique(np.asarray(levels), return_counts=True)
+    np.testing.assert_array_equal(rows, np.unique(env.tables.starts))
+    chi2 = ((counts - 1000) ** 2 / 1000).sum()
+    assert chi2 < 39 + 5 * (2 * 39) ** 0.5
+
+
+def test_random_length_draws_the_length_before_the_place() -> None:
+    env = envs.make("MiniGrid-MemoryS13Random")
+    assert isinstance(env, MemoryS)
+    levels = np.asarray(jax.vmap(env.level)(jax.random.split(jax.random.key(0), 28_000)))
+    ends = np.array([layout.hallway_end for layout in env.tables.layouts])
+    _, counts = np.unique(ends[env.tables.layout[levels]], return_counts=True)
+    assert len(counts) == 7
+    assert abs(counts - 4000).max() < 5 * 4000**0.5
+
+
+def shortest_ways(tables: Tables) -> np.ndarray:
+    """Steps to the goal from every state, if one knew where it is."""
+    steps = np.where(tables.success, 0, 10**6)
+    for _ in range(len(steps)):
+        better = np.minimum(steps, 1 + steps[tables.following].min(1))
+        if (better == steps).all():
+            break
+        steps = better
+    return steps
+
+
+def test_the_per_move_cost_is_not_free_for_any_solver() -> None:
+    """The paper calls the penalty return-matched; on this world every way to the goal pays it."""
+    env = make()
+    cheapest = shortest_ways(env.tables)[env.tables.starts[0]]
+    assert cheapest.min() == 3
+    assert cheapest.max() == 12
+    assert cheapest.mean() == 7.5
+    move = env.reward_variants()["penalty"]["move"]
+    assert round(-move * cheapest.mean(), 5) == 0.00888
+    # walking back to where the cue can be seen costs a solver more still
+    assert env.tables.following[:, AHEAD].shape == (264,)
+
+
+def test_the_distractor_cannot_be_farmed() -> None:
+    """ε/(1−γ) < 1, at the study's γ."""
+    epsilon = make().reward_variants()["distractor"]["revisit"]
+    assert round(epsilon / (1 - 0.999), 3) == 0.118
+
+
+def test_done_is_free_and_everything_else_is_a_move() -> None:
+    env = make()
+    state, _ = env.reset(jax.random.key(0))
+    move = env.event_names.index("move")
+    moves = [float(env.step(state, a, jax.random.key(0))[1].events[move]) for a in range(7)]  # type: ignore[arg-type]
+    assert moves == [1, 1, 1, 1, 1, 1, 0]
