@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, Integer, PRNGKeyArray
 
 INNER_WALL_PERCENT = 33
 OUTER_WALLS = (4, 8)
@@ -102,7 +102,7 @@ def find_path(
     walls: Bool[Array, " tile"],
     origin: Int[Array, ""],
     goal: Int[Array, ""],
-    costs: Int[Array, " draw"],
+    costs: Integer[Array, " draw"],
 ) -> Bool[Array, " tile"]:
     """Search from origin to goal; `costs` are the step costs in the order they are drawn.
 

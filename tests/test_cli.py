@@ -1,0 +1,38 @@
+"""The command line, as a user meets it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import clew
+
+
+def clew_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    code = "from clew.cli import main; main()"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_demo_draws_three_pictures(tmp_path: Path) -> None:
+    done = clew_command("demo", "--out", str(tmp_path / "new" / "folder"), "--episodes", "8")
+    assert done.returncode == 0, done.stderr
+    for world in ("MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce"):
+        assert world in done.stdout
+        picture = tmp_path / "new" / "folder" / f"{world}.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_mistakes_are_answered_in_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for arguments in (["demo", "--episodes", "0"], ["demo", "--out", str(file)]):
+        done = clew_command(*arguments)
+        assert done.returncode == 2
+        assert done.stderr.startswith("clew: ")
+        assert "Traceback" not in done.stderr
+
+
+def test_version() -> None:
+    assert clew_command("--version").stdout.strip() == f"clew {clew.__version__}"
