@@ -7,6 +7,7 @@ registers itself there, so that adding one is adding a file.
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any, Generic, TypeVar
 from clew.validate import known_names
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,12 @@ class Registry(Generic[T]):
             raise ValueError(f"{self.kind} {name!r} is registered twice")
         self._entries[name] = Entry(name, target, preset)
 
-    def register(self, name: str, **preset: Any) -> Callable[[type[T]], type[T]]:
-        """Register the decorated class under `name`."""
+    def register(self, name: str, **preset: Any) -> Callable[[F], F]:
+        """Register the decorated class or function under `name`."""
 
-        def decorate(cls: type[T]) -> type[T]:
-            self.add(name, cls, **preset)
-            return cls
+        def decorate(factory: F) -> F:
+            self.add(name, factory, **preset)
+            return factory
 
         return decorate
 
@@ -66,6 +68,19 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> Entry[T]:
         known_names(self.kind, [name], self.names())
         return self._entries[name]
+
+    def make(self, name: str, **options: Any) -> T:
+        """Make the thing called `name`, its options checked against its factory's signature."""
+        entry = self[name]
+        factory = entry.factory()
+        known_names(f"option of {name}", options, inspect.signature(factory).parameters)
+        for option, value in options.items():
+            if option in entry.preset and entry.preset[option] != value:
+                raise ValueError(
+                    f"{option}={value!r} contradicts the name {name!r}, which means "
+                    f"{option}={entry.preset[option]!r}"
+                )
+        return factory(**{**entry.preset, **options})
 
     def _discover(self) -> None:
         if self._discovered:

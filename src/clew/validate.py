@@ -50,3 +50,13 @@ def hint(value: object, valid: Iterable[object]) -> str:
     """Suggest the nearest valid choice to a misspelt one."""
     near = difflib.get_close_matches(str(value), [str(v) for v in valid], n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def divides(field: str, value: int, of: str, whole: int) -> None:
+    """Raise a `ValueError` unless `value` divides `whole`."""
+    whole_number(field, value, 1)
+    if whole % value:
+        valid = [n for n in range(1, whole + 1) if whole % n == 0]
+        raise ValueError(
+            f"{field}={value} is not valid; it must divide {of}={whole}: choose {listing(valid)}"
+        )

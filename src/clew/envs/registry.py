@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from clew.registry import Registry
-from clew.validate import known_names
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
@@ -18,17 +16,7 @@ register = environments.register
 
 def make(name: str, **options: Any) -> Environment:
     """Make the world called `name`; `names()` lists them, and each documents its options."""
-    entry = environments[name]
-    factory = entry.factory()
-    fields = {f.name for f in dataclasses.fields(factory) if f.init}  # type: ignore[arg-type]
-    known_names(f"option of {name}", options, fields)
-    clash = {k: v for k, v in options.items() if k in entry.preset and entry.preset[k] != v}
-    for option, value in clash.items():
-        raise ValueError(
-            f"{option}={value!r} contradicts the name {name!r}, which means "
-            f"{option}={entry.preset[option]!r}"
-        )
-    return factory(**{**entry.preset, **options})
+    return environments.make(name, **options)
 
 
 def names() -> tuple[str, ...]:

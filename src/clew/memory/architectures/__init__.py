@@ -1,0 +1,1 @@
+"""One memory a file. Whatever lies here and registers itself is an architecture."""

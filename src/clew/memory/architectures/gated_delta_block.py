@@ -1,0 +1,146 @@
+"""The block of "Gated Delta Networks" (Yang et al., 2024): convolutions and an output gate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from clew.memory.base import Architecture, cleared
+from clew.memory.convolution import ShortConvolution, Window
+from clew.memory.layers import LayerNorm, Linear, decay_rates, linear, rms, unit
+from clew.memory.time import delta_rule, in_chunks
+
+
+class State(NamedTuple):
+    """The convolution's window and a matrix a head."""
+
+    window: Window
+    memory: Float[Array, "head key value"]
+
+
+class GatedDelta(eqx.Module):
+    """The layer without what surrounds it:
+
+        q, k, v = silu(conv(W x)),   q, k ← q / |q| / √d, k / |k|
+        β = σ(W_β x),   α = exp(−exp(A_log) softplus(W_α x + b))
+        M_t = α (I − β k kᵀ) M_{t−1} + β k vᵀ
+        y = W_o (g ⊙ rms(M_tᵀ q) ⊙ silu(W_z x))          normalise within a head, then gate
+    """  # fmt: skip
+
+    qkv: Linear
+    """Rows: queries, keys, values, each head after head."""
+    convolution: ShortConvolution
+    gates: Linear
+    """Rows: β, then α, one a head."""
+    dt_bias: Float[Array, " head"]
+    log_rate: Float[Array, " head"]
+    """A_log."""
+    z: Linear
+    gain: Float[Array, " value"]
+    out: Linear
+    heads: int = eqx.field(static=True)
+    key_size: int = eqx.field(static=True)
+
+    def __init__(self, width: int, *, heads: int, head_size: int, key: PRNGKeyArray):
+        self.heads, self.key_size = heads, head_size
+        inner = heads * head_size
+        keys = jax.random.split(key, 6)
+        self.qkv = linear(keys[0], 3 * inner, width)
+        self.convolution = ShortConvolution(3 * inner, bias=False, key=keys[1])
+        self.gates = linear(keys[2], 2 * heads, width)
+        self.log_rate, self.dt_bias = decay_rates(keys[3], heads)
+        self.z = linear(keys[4], inner, width)
+        self.gain = jnp.ones(head_size)
+        self.out = linear(keys[5], width, inner)
+
+    def initial_state(self) -> State:
+        """Nothing seen, nothing stored."""
+        shape = (self.heads, self.key_size, len(self.gain))
+        return State(self.convolution.initial_window(), jnp.zeros(shape, self.gain.dtype))
+
+    def step(
+        self, state: State, x: Float[Array, " width"], reset: Bool[Array, ""]
+    ) -> tuple[State, Float[Array, " width"]]:
+        """One step."""
+        state = cleared(state, reset)
+        window, filtered = self.convolution.unroll(
+            state.window, self.qkv(x)[None], jnp.zeros(1, bool)
+        )
+        q, k, v = (part[0] for part in self._divide(filtered))
+        log_alpha, beta = self._rates(x)
+        kept = jnp.exp(log_alpha)[:, None, None] * state.memory
+        error = v - jnp.einsum("hkv,hk->hv", kept, k)
+        memory = kept + (beta[:, None] * k)[:, :, None] * error[:, None, :]
+        read = jnp.einsum("hkv,hk->hv", memory, q)
+        return State(window, memory), self._show(x, read)
+
+    def unroll(
+        self, state: State, xs: Float[Array, "time width"], resets: Bool[Array, " time"]
+    ) -> tuple[State, Float[Array, "time width"]]:
+        """All steps of a chunk at once."""
+        window, filtered = self.convolution.unroll(state.window, self.qkv(xs), resets)
+        each = jax.vmap(delta_rule, in_axes=(0, 1, 1, 1, 1, 1, None), out_axes=(0, 1))
+        inputs = (*self._divide(filtered), *self._rates(xs), resets)
+        memory, read = in_chunks(each, state.memory, *inputs)
+        return State(window, memory), self._show(xs, read)
+
+    def _divide(self, filtered: Float[Array, "time channel"]) -> tuple[Array, Array, Array]:
+        inner = self.heads * self.key_size
+        parts = jnp.split(filtered, (inner, 2 * inner), -1)
+        q, k, v = (part.reshape(len(part), self.heads, -1) for part in parts)
+        return unit(q) * self.key_size**-0.5, unit(k), v
+
+    def _rates(
+        self, x: Float[Array, "*time width"]
+    ) -> tuple[Float[Array, "*time head"], Float[Array, "*time head"]]:
+        beta, alpha = jnp.split(self.gates(x), 2, -1)
+        log_alpha = -jnp.exp(self.log_rate) * jax.nn.softplus(alpha + self.dt_bias)
+        return log_alpha, jax.nn.sigmoid(beta)
+
+    def _show(
+        self, x: Float[Array, "*time width"], read: Float[Array, "*time head value"]
+    ) -> Float[Array, "*time width"]:
+        normed = self.gain * rms(read, 1e-6)
+        return self.out(normed.reshape(*read.shape[:-2], -1) * jax.nn.silu(self.z(x)))
+
+
+class GatedDeltaBlock(Architecture[State]):
+    """u = W x,  y = u + GatedDelta(LN(u))."""
+
+    enter: Linear
+    norm: LayerNorm
+    delta: GatedDelta
+    in_size: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+    parallel = True
+
+    def __init__(self, in_size: int, width: int, *, heads: int, head_size: int, key: PRNGKeyArray):
+        self.in_size, self.width = in_size, width
+        enter_key, delta_key = jax.random.split(key)
+        self.enter = linear(enter_key, width, in_size)
+        self.norm = LayerNorm(width)
+        self.delta = GatedDelta(width, heads=heads, head_size=head_size, key=delta_key)
+
+    def initial_state(self) -> State:
+        """The layer's."""
+        return self.delta.initial_state()
+
+    def step(
+        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+    ) -> tuple[State, Float[Array, " width"]]:
+        """One step."""
+        u = self.enter(x)
+        state, y = self.delta.step(state, self.norm(u), reset)
+        return state, u + y
+
+    def unroll(
+        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+    ) -> tuple[State, Float[Array, "time width"]]:
+        """All steps of a chunk at once."""
+        us = self.enter(xs)
+        state, ys = self.delta.unroll(state, self.norm(us), resets)
+        return state, us + ys

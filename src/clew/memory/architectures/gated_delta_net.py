@@ -1,0 +1,120 @@
+"""Gated delta net: an associative memory that corrects what it has stored, and can forget."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
+from clew.memory.base import Architecture, cleared, register
+from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, unit
+from clew.memory.time import delta_rule, in_chunks
+from clew.validate import whole_number
+
+
+@register("GatedDeltaNet")
+def make_gated_delta_net(
+    in_size: int,
+    width: int,
+    *,
+    assoc_size: int = 64,
+    heads: int = 2,
+    full_block: bool = False,
+    key: PRNGKeyArray,
+) -> Architecture:
+    """The study's memory with a tanh recurrence, or the whole block of its own paper.
+
+    `heads` belongs to the full block alone; the study's variant has one.
+    """
+    whole_number("assoc_size", assoc_size, 1)
+    whole_number("heads", heads, 1)
+    if full_block:
+        return GatedDeltaBlock(in_size, width, heads=heads, head_size=assoc_size, key=key)
+    return GatedDeltaNet(in_size, width, assoc_size=assoc_size, key=key)
+
+
+class State(NamedTuple):
+    """The associative memory, and the hidden state that reads it."""
+
+    memory: Float[Array, "key value"]
+    h: Float[Array, " width"]
+
+
+class GatedDeltaNet(Architecture[State]):
+    """An associative memory that depends on the inputs alone, read by a tanh recurrence:
+
+        q, k = W_q x / |W_q x|, W_k x / |W_k x|,   v = W_v x
+        α, β = σ(w_α x + 4), σ(w_β x)
+        M_t = α (I − β k kᵀ) M_{t−1} + β k vᵀ
+        h_t = tanh(W_x x + W_h h_{t−1} + W_r LN(M_tᵀ q)),   y = h_t
+
+    The 4 is where a bias starts: keep by default.
+    """  # fmt: skip
+
+    qkv: Linear
+    gates: Linear
+    """Rows: α, β."""
+    of_input: Linear
+    of_state: Linear
+    read_norm: LayerNorm
+    of_read: Linear
+    in_size: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+    assoc_size: int = eqx.field(static=True)
+    parallel = True  # the associative memory is; the tanh recurrence cannot be
+
+    def __init__(self, in_size: int, width: int, *, assoc_size: int, key: PRNGKeyArray):
+        self.in_size, self.width, self.assoc_size = in_size, width, assoc_size
+        keys = jax.random.split(key, 5)
+        self.qkv = linear(keys[0], 3 * assoc_size, in_size)
+        self.gates = Linear(linear(keys[1], 2, in_size).weight, jnp.array([4.0, 0.0]))
+        self.of_input = linear(keys[2], width, in_size, bias=True)
+        self.of_state = Linear(orthogonal(keys[3], width, width))
+        self.read_norm = LayerNorm(assoc_size)
+        self.of_read = linear(keys[4], width, assoc_size)
+
+    def initial_state(self) -> State:
+        """M = 0, h = 0."""
+        dtype = self.qkv.weight.dtype
+        memory = jnp.zeros((self.assoc_size, self.assoc_size), dtype)
+        return State(memory, jnp.zeros(self.width, dtype))
+
+    def step(
+        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+    ) -> tuple[State, Float[Array, " width"]]:
+        """One step."""
+        memory, h = cleared(state, reset)
+        q, k, v, log_alpha, beta = self._project(x)
+        kept = jnp.exp(log_alpha) * memory
+        memory = kept + beta * k[:, None] * (v - kept.T @ k)
+        h = jnp.tanh(self._drive(x, memory.T @ q) + self.of_state(h))
+        return State(memory, h), h
+
+    def unroll(
+        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+    ) -> tuple[State, Float[Array, "time width"]]:
+        """The memory of all steps of a chunk at once; then the tanh recurrence."""
+        memory, read = in_chunks(delta_rule, state.memory, *self._project(xs), resets)
+
+        def advance(h: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+            drive, reset = now
+            h = jnp.tanh(drive + self.of_state(cleared(h, reset)))
+            return h, h
+
+        h, hs = jax.lax.scan(advance, state.h, (self._drive(xs, read), resets))
+        return State(memory, h), hs
+
+    def _project(self, x: Float[Array, "*time in"]) -> tuple[Array, ...]:
+        q, k, v = jnp.split(self.qkv(x), 3, -1)
+        gates = self.gates(x)
+        log_alpha, beta = jax.nn.log_sigmoid(gates[..., 0]), jax.nn.sigmoid(gates[..., 1])
+        return unit(q), unit(k), v, log_alpha, beta
+
+    def _drive(
+        self, x: Float[Array, "*time in"], read: Float[Array, "*time value"]
+    ) -> Float[Array, "*time width"]:
+        return self.of_input(x) + self.of_read(self.read_norm(read))

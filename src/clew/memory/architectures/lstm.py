@@ -1,0 +1,87 @@
+"""Long short-term memory, layer-normalised as in the study, or plain."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from clew.memory.base import Architecture, cleared, register
+from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, uniform
+
+
+class State(NamedTuple):
+    """Output and cell."""
+
+    h: Float[Array, " width"]
+    c: Float[Array, " width"]
+
+
+@register("LSTM")
+class LSTM(Architecture[State]):
+    """One norm over the four gates, one on the cell before it is shown:
+
+        i, f, g, o = LN(W x + U h)
+        c' = σ(f) ⊙ c + σ(i) ⊙ tanh(g)
+        h' = σ(o) ⊙ tanh(LN(c')),   y = h'
+
+    The norm's bias starts at +1 for f: remember by default. With `norm=False` it is torch's
+    cell: biases instead of norms.
+    """  # fmt: skip
+
+    of_input: Linear
+    """Rows i, f, g, o."""
+    of_state: Linear
+    gate_norm: LayerNorm | None
+    cell_norm: LayerNorm | None
+    in_size: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+
+    def __init__(self, in_size: int, width: int, *, norm: bool = True, key: PRNGKeyArray):
+        self.in_size, self.width = in_size, width
+        keys = jax.random.split(key, 5)
+        if norm:
+            self.of_input = linear(keys[0], 4 * width, in_size)
+            self.of_state = Linear(jnp.concatenate([orthogonal(k, width, width) for k in keys[1:]]))
+            gates = LayerNorm(4 * width)
+            remember = jnp.zeros(4 * width).at[width : 2 * width].set(1.0)
+            self.gate_norm = eqx.tree_at(lambda norm: norm.bias, gates, remember)
+            self.cell_norm = LayerNorm(width)
+        else:
+            shapes = ((4 * width, in_size), (4 * width,), (4 * width, width), (4 * width,))
+            parts = [uniform(k, s, width**-0.5) for k, s in zip(keys[1:], shapes, strict=True)]
+            self.of_input, self.of_state = Linear(*parts[:2]), Linear(*parts[2:])
+            self.gate_norm = self.cell_norm = None
+
+    def initial_state(self) -> State:
+        """h = c = 0."""
+        zeros = jnp.zeros(self.width, self.of_state.weight.dtype)
+        return State(zeros, zeros)
+
+    def step(
+        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+    ) -> tuple[State, Float[Array, " width"]]:
+        """One step."""
+        return self._advance(state, (self.of_input(x), reset))
+
+    def unroll(
+        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+    ) -> tuple[State, Float[Array, "time width"]]:
+        """What does not depend on the state is computed for all steps at once."""
+        inputs = (self.of_input(xs), resets)
+        return jax.lax.scan(lambda carry, now: self._advance(carry, now), state, inputs)
+
+    def _advance(
+        self, state: State, now: tuple[Float[Array, " rows"], Bool[Array, ""]]
+    ) -> tuple[State, Float[Array, " width"]]:
+        from_input, reset = now
+        h, c = cleared(state, reset)
+        gates = from_input + self.of_state(h)
+        i, f, g, o = jnp.split(gates if self.gate_norm is None else self.gate_norm(gates), 4)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        shown = c if self.cell_norm is None else self.cell_norm(c)
+        h = jax.nn.sigmoid(o) * jnp.tanh(shown)
+        return State(h, c), h

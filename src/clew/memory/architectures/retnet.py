@@ -1,0 +1,89 @@
+"""Retention: a sum of key-value pairs that decays at a fixed rate in each head."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from clew.memory.architectures.retnet_block import RetNetBlock
+from clew.memory.base import Architecture, cleared, register
+from clew.memory.layers import LayerNorm, Linear, linear
+from clew.memory.time import decaying_sum, in_chunks
+from clew.validate import divides
+
+State = Float[Array, "head key value"]
+
+
+@register("RetNet")
+def make_retnet(
+    in_size: int, width: int, *, heads: int = 4, full_block: bool = False, key: PRNGKeyArray
+) -> Architecture:
+    """The study's bare retention, or the whole block of its own paper."""
+    divides("heads", heads, "width", width)
+    return (RetNetBlock if full_block else RetNet)(in_size, width, heads=heads, key=key)
+
+
+class RetNet(Architecture[State]):
+    """Retention alone, as in the study:
+
+        q, k, v = W_q x̂, W_k x̂ / √d, W_v x̂,   x̂ = LN(x)
+        S_t = γ_h S_{t−1} + k_t v_tᵀ,   γ_h = 1 − 2^(−5−h)
+        y = LN(W_o S_tᵀ q_t + b)
+    """  # fmt: skip
+
+    norm: LayerNorm
+    qkv: Linear
+    """Rows: queries, keys, values."""
+    out: Linear
+    out_norm: LayerNorm
+    in_size: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+    heads: int = eqx.field(static=True)
+    parallel = True
+
+    def __init__(self, in_size: int, width: int, *, heads: int, key: PRNGKeyArray):
+        self.in_size, self.width, self.heads = in_size, width, heads
+        qkv_key, out_key = jax.random.split(key)
+        self.norm = LayerNorm(in_size)
+        self.qkv = linear(qkv_key, 3 * width, in_size)
+        self.out = linear(out_key, width, width, bias=True)
+        self.out_norm = LayerNorm(width)
+
+    def initial_state(self) -> State:
+        """S = 0."""
+        size = self.width // self.heads
+        return jnp.zeros((self.heads, size, size), self.qkv.weight.dtype)
+
+    def step(
+        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+    ) -> tuple[State, Float[Array, " width"]]:
+        """One step."""
+        q, k, v = self._project(x)
+        decay = jnp.exp(log_decay(self.heads, x.dtype))[:, None, None]
+        state = decay * cleared(state, reset) + k[:, :, None] * v[:, None, :]
+        return state, self._show(jnp.einsum("hkv,hk->hv", state, q))
+
+    def unroll(
+        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+    ) -> tuple[State, Float[Array, "time width"]]:
+        """All steps of a chunk at once."""
+        decays = jnp.broadcast_to(log_decay(self.heads, xs.dtype), (len(xs), self.heads))
+        each = jax.vmap(decaying_sum, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
+        state, read = in_chunks(each, state, *self._project(xs), decays, resets)
+        return state, self._show(read)
+
+    def _project(self, x: Float[Array, "*time in"]) -> list[Float[Array, "*time head size"]]:
+        q, k, v = jnp.split(self.qkv(self.norm(x)), 3, -1)
+        k = k * (self.width // self.heads) ** -0.5
+        return [part.reshape(*part.shape[:-1], self.heads, -1) for part in (q, k, v)]
+
+    def _show(self, read: Float[Array, "*time head value"]) -> Float[Array, "*time width"]:
+        return self.out_norm(self.out(read.reshape(*read.shape[:-2], self.width)))
+
+
+def log_decay(heads: int, dtype: jnp.dtype) -> Float[Array, " head"]:
+    """log γ_h."""
+    return jnp.asarray(np.log1p(-(2.0 ** (-5 - np.arange(heads)))), dtype)

@@ -1,0 +1,68 @@
+"""The interface that every memory speaks."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from clew.registry import Registry
+
+S = TypeVar("S")
+
+
+class Architecture(eqx.Module, Generic[S]):
+    """A recurrent memory for one environment; `vmap` it over environments, and over runs.
+
+    `step` is the recurrence as its paper writes it. `unroll` is the same function over a whole
+    chunk of time, in parallel form where there is one; `unroll == scan(step)` for every pattern
+    of resets is what correct means here. A reset clears the state *before* the input is read,
+    as the first observation of an episode must not meet the last episode's memory.
+    """
+
+    in_size: eqx.AbstractVar[int]
+    width: eqx.AbstractVar[int]
+    parallel: ClassVar[bool] = False
+    """Whether `unroll` does without a loop over single steps."""
+
+    @abc.abstractmethod
+    def initial_state(self) -> S:
+        """The empty memory: all zeros, since a reset multiplies by zero."""
+
+    @abc.abstractmethod
+    def step(
+        self, state: S, x: Float[Array, " in"], reset: Bool[Array, ""]
+    ) -> tuple[S, Float[Array, " width"]]:
+        """Read one input."""
+
+    def unroll(
+        self, state: S, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+    ) -> tuple[S, Float[Array, "time width"]]:
+        """Read a chunk of inputs. Unless overridden, one after the other."""
+        return jax.lax.scan(lambda carry, now: self.step(carry, *now), state, (xs, resets))
+
+
+architectures: Registry[Architecture] = Registry("architecture", "clew.memory.architectures")
+register = architectures.register
+"""Decorates a memory's class with the name that `make` knows it by."""
+
+
+def make(
+    name: str, in_size: int = 128, width: int = 128, *, key: PRNGKeyArray, **options: Any
+) -> Architecture:
+    """Make the memory called `name`; `names()` lists them, and each documents its options."""
+    return architectures.make(name, in_size=in_size, width=width, key=key, **options)
+
+
+def names() -> tuple[str, ...]:
+    """The names that `make` accepts."""
+    return architectures.names()
+
+
+def cleared(state: S, reset: Bool[Array, ""]) -> S:
+    """The state, or zeros if it is reset."""
+    return jax.tree.map(lambda leaf: jnp.where(reset, jnp.zeros_like(leaf), leaf), state)

@@ -1,0 +1,70 @@
+"""The few layers that memories are made of. All work on the last axis, whatever stands before."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
+
+
+def orthogonal(key: PRNGKeyArray, rows: int, columns: int, gain: float = 1.0) -> Array:
+    """A matrix with orthonormal rows or columns, times `gain`."""
+    return jax.nn.initializers.orthogonal(gain)(key, (rows, columns))
+
+
+def uniform(key: PRNGKeyArray, shape: tuple[int, ...], bound: float) -> Array:
+    """Uniform in [−bound, bound]."""
+    return jax.random.uniform(key, shape, minval=-bound, maxval=bound)
+
+
+def decay_rates(key: PRNGKeyArray, heads: int) -> tuple[Array, Array]:
+    """log A for A uniform in [1, 16], and a bias whose softplus is log-uniform in [.001, .1]."""
+    rate_key, dt_key = jax.random.split(key)
+    rate = jax.random.uniform(rate_key, (heads,), minval=1, maxval=16)
+    low, high = jnp.log(1e-3), jnp.log(0.1)
+    dt = jnp.exp(jax.random.uniform(dt_key, (heads,), minval=low, maxval=high))
+    return jnp.log(rate), dt + jnp.log(-jnp.expm1(-dt))
+
+
+class Linear(eqx.Module):
+    """W x, plus a bias if there is one."""
+
+    weight: Float[Array, "out in"]
+    bias: Float[Array, " out"] | None = None
+
+    def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:  # noqa: D102
+        y = x @ self.weight.T
+        return y if self.bias is None else y + self.bias
+
+
+def linear(key: PRNGKeyArray, out: int, in_size: int, bias: bool = False) -> Linear:
+    """A Xavier-uniform layer; a bias starts at zero."""
+    return Linear(xavier(key, (out, in_size)), jnp.zeros(out) if bias else None)
+
+
+class LayerNorm(eqx.Module):
+    """(x − mean) / std, times a gain, plus a bias."""
+
+    gain: Float[Array, " size"]
+    bias: Float[Array, " size"]
+
+    def __init__(self, size: int):
+        self.gain, self.bias = jnp.ones(size), jnp.zeros(size)
+
+    def __call__(self, x: Float[Array, "*batch size"]) -> Float[Array, "*batch size"]:  # noqa: D102
+        centred = x - x.mean(-1, keepdims=True)
+        variance = (centred**2).mean(-1, keepdims=True)
+        return centred * jax.lax.rsqrt(variance + 1e-5) * self.gain + self.bias
+
+
+def rms(x: Float[Array, "*batch size"], eps: float) -> Float[Array, "*batch size"]:
+    """x / root mean square."""
+    return x * jax.lax.rsqrt((x**2).mean(-1, keepdims=True) + eps)
+
+
+def unit(x: Float[Array, "*batch size"]) -> Float[Array, "*batch size"]:
+    """x / length; a vector near zero stays near zero."""
+    return x * jax.lax.rsqrt((x**2).sum(-1, keepdims=True) + 1e-6)
