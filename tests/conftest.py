@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# Two test workers on two cores: one compilation thread each is enough.
+# The tests are about results, not devices.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import pytest

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from clew.validate import known_names
+from clew.validate import BadInput, known_names, listing
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,8 +47,10 @@ class Registry(Generic[T]):
 
     def add(self, name: str, target: Callable[..., T] | str, **preset: Any) -> None:
         """Register `target` under `name`; keyword arguments are options that the name implies."""
-        if name in self._entries and self._entries[name].target != target:
-            raise ValueError(f"{self.kind} {name!r} is registered twice")
+        known = self._entries.get(name)
+        # a notebook's cell may define the same class again
+        if known and (_identity(known.target), known.preset) != (_identity(target), preset):
+            raise BadInput(f"{self.kind} {name!r} is registered twice")
         self._entries[name] = Entry(name, target, preset)
 
     def register(self, name: str, **preset: Any) -> Callable[[F], F]:
@@ -69,16 +71,18 @@ class Registry(Generic[T]):
         known_names(self.kind, [name], self.names())
         return self._entries[name]
 
-    def make(self, name: str, **options: Any) -> T:
+    def make(self, name: str, /, **options: Any) -> T:
         """Make the thing called `name`, its options checked against its factory's signature."""
         entry = self[name]
         factory = entry.factory()
         known_names(f"option of {name}", options, inspect.signature(factory).parameters)
         for option, value in options.items():
             if option in entry.preset and entry.preset[option] != value:
-                raise ValueError(
+                meant = entry.preset[option]
+                others = [n for n in self.names() if self[n].target == entry.target and n != name]
+                raise BadInput(
                     f"{option}={value!r} contradicts the name {name!r}, which means "
-                    f"{option}={entry.preset[option]!r}"
+                    f"{option}={meant!r}; choose another name: {listing(others)}"
                 )
         return factory(**{**entry.preset, **options})
 
@@ -89,3 +93,7 @@ class Registry(Generic[T]):
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{self.package}.{module.name}")
         self._discovered = True
+
+
+def _identity(target: Callable[..., Any] | str) -> str:
+    return target if isinstance(target, str) else f"{target.__module__}:{target.__qualname__}"

@@ -3,37 +3,59 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Collection, Iterable
+from numbers import Integral, Real
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
+class BadInput(ValueError):  # noqa: N818 (it is what went wrong, in a user's words)
+    """A user's mistake, explained: the command line prints it without a traceback."""
+
+
 def one_of(field: str, value: T, valid: Collection[T]) -> T:
-    """Return `value` if it is among `valid`, else raise a `ValueError` that lists them."""
-    # True == 1, so a bool would pass for a number and the other way round.
-    if any(value == v and isinstance(value, bool) == isinstance(v, bool) for v in valid):
-        return value
-    raise ValueError(f"{field}={value!r} is not valid; choose {listing(valid)}{hint(value, valid)}")
+    """Return `value` if it is among `valid`, else raise an error that lists them."""
+    if not any(_alike(value, v) and value == v for v in valid):
+        raise BadInput(
+            f"{field}={value!r} is not valid; choose {listing(valid)}{hint(value, valid)}"
+        )
+    return value
 
 
 def whole_number(field: str, value: object, low: int, high: int | None = None) -> int:
-    """Return `value` if it is an integer in [low, high], else raise a `ValueError`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        inside = False
-    else:
-        inside = high is None or value <= high
-    if not inside:
-        span = f"from {low} to {high}" if high is not None else f"of at least {low}"
-        raise ValueError(f"{field}={value!r} is not valid; it must be a whole number {span}")
-    return value  # type: ignore[return-value]
+    """Return `value` as an int if it is one in [low, high], else raise an error."""
+    if _alike(value, 0):
+        number = int(value)  # type: ignore[call-overload]
+        if low <= number and (high is None or number <= high):
+            return number
+    span = f"from {low} to {high}" if high is not None else f"of at least {low}"
+    raise BadInput(f"{field}={value!r} is not valid; it must be a whole number {span}")
+
+
+def finite_number(field: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number, else raise an error."""
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise BadInput(f"{field}={value!r} is not valid; it must be a finite number")
+    return float(value)
+
+
+def divides(field: str, value: int, of: str, whole: int) -> None:
+    """Raise an error unless `value` divides `whole`."""
+    whole_number(field, value, 1)
+    if whole % value:
+        valid = [n for n in range(1, whole + 1) if whole % n == 0]
+        raise BadInput(
+            f"{field}={value} is not valid; it must divide {of}={whole}: choose {listing(valid)}"
+        )
 
 
 def known_names(kind: str, names: Iterable[str], valid: Collection[str]) -> None:
-    """Raise a `ValueError` for the first of `names` that is not a valid `kind`."""
+    """Raise an error for the first of `names` that is not a valid `kind`."""
     for name in names:
         if name not in valid:
-            raise ValueError(
+            raise BadInput(
                 f"unknown {kind} {name!r}; choose {listing(sorted(valid))}{hint(name, valid)}"
             )
 
@@ -52,11 +74,13 @@ def hint(value: object, valid: Iterable[object]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def divides(field: str, value: int, of: str, whole: int) -> None:
-    """Raise a `ValueError` unless `value` divides `whole`."""
-    whole_number(field, value, 1)
-    if whole % value:
-        valid = [n for n in range(1, whole + 1) if whole % n == 0]
-        raise ValueError(
-            f"{field}={value} is not valid; it must divide {of}={whole}: choose {listing(valid)}"
-        )
+def _alike(value: object, other: object) -> bool:
+    """Of one kind: True is no number, 3.0 is no 3, but numpy's 3 is one."""
+    kinds = [_kind(each) for each in (value, other)]
+    return kinds[0] == kinds[1]
+
+
+def _kind(value: object) -> object:
+    if type(value).__name__ in ("bool", "bool_"):
+        return bool
+    return int if isinstance(value, Integral) else type(value)

@@ -32,6 +32,8 @@ def check(trace: Trace) -> None:
     _same("reward", close, np.ones_like(close), within)
     _same("revisit", _entering(env, steps.events), _revisits(trace.places), within)
     if "falls" in states:
+        grid = np.asarray(states["tested"]).reshape(*trace.actions.shape, -1)
+        _same("tested", grid.sum(-1), _distinct(trace.places), within)
         last = np.asarray(states["falls"])[np.arange(len(trace.length)), trace.length - 1]
         np.testing.assert_array_equal(last, trace.falls)
 
@@ -41,7 +43,10 @@ def _replay(env: Environment, levels: Any, actions: Any) -> Any:
     def episode(level: Any, actions: Any) -> Any:
         def body(state: Any, action: Any) -> Any:
             state, step = env.step(state, action.astype(jnp.int32), jax.random.key(0))
-            return state, (step, {k: v for k, v in env.info(state).items() if k == "falls"})
+            return state, (
+                step,
+                {k: v for k, v in env.info(state).items() if k in ("falls", "tested")},
+            )
 
         state, first = env.start(level)
         _, (steps, info) = jax.lax.scan(body, state, actions)
@@ -90,6 +95,12 @@ def _revisits(places: np.ndarray) -> np.ndarray:
             entered[episode, t] = here != before and here in been
             been.add(here)
     return entered
+
+
+def _distinct(places: np.ndarray) -> np.ndarray:
+    """How many places an episode has shown so far."""
+    rows = [[len(set(row[: t + 2])) for t in range(len(row) - 1)] for row in places.tolist()]
+    return np.array(rows)
 
 
 def _same(what: str, ours: np.ndarray, theirs: np.ndarray, where: np.ndarray) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from typing import Any
 
+import numpy as np
 import pytest
 
 from clew import envs
 from clew.envs.registry import environments
+from clew.validate import BadInput
 
 
 @pytest.mark.parametrize(
@@ -22,10 +25,16 @@ from clew.envs.registry import environments
         ("MysteryPath-Grid", {"show_goal": "yes"}, ["show_goal='yes'", "True"]),
         ("MysteryPath-Grid", {"showgoal": True}, ["'showgoal'", "'show_goal'", "'max_steps'"]),
         ("MysteryPath-Grid", {"origin_sides": (4,)}, ["origin_sides=4", "0, 1, 2 or 3"]),
-        ("MysteryPath-Grid", {"origin_sides": ()}, ["origin_sides=()", "at least one"]),
-        ("MysteryPath-Grid", {"max_steps": 0}, ["max_steps=0", "at least 1"]),
+        ("MysteryPath-Grid", {"origin_sides": ()}, ["origin_sides=()", "(0, 1, 2, 3)"]),
+        ("MysteryPath-Grid", {"origin_sides": 1}, ["origin_sides=1", "(0, 1, 2, 3)"]),
+        ("MysteryPath-Grid", {"origin_sides": (1.0,)}, ["origin_sides=1.0", "0, 1, 2 or 3"]),
+        ("MysteryPath-Grid", {"max_steps": 2**31}, ["max_steps=2147483648", "to 1000000"]),
+        ("MysteryPath-Grid", {"name": "x"}, ["'name'", "'size'"]),
+        ("MiniGrid-MemoryS13", {"view": 3.0}, ["view=3.0", "3, 5 or 7"]),
+        ("MiniGrid-MemoryS13", {"view": np.array([3, 5])}, ["view=", "3, 5 or 7"]),
+        ("MysteryPath-Grid", {"max_steps": 0}, ["max_steps=0", "from 1"]),
         ("MiniGrid-MemoryS13", {"view": 4}, ["view=4", "3, 5 or 7"]),
-        ("MiniGrid-MemoryS13", {"size": 11}, ["size=11", "'MiniGrid-MemoryS13'", "size=13"]),
+        ("MiniGrid-MemoryS13", {"size": 11}, ["size=11", "size=13", "'MiniGrid-MemoryS11'"]),
         ("MiniGrid-MemoryS12", {}, ["'MiniGrid-MemoryS12'", "'MiniGrid-MemoryS13'"]),
         ("TinyReproduce", {"k": 0}, ["k=0", "from 1 to 1000"]),
         ("TinyReproduce", {"v": True}, ["v=True", "whole number"]),
@@ -45,6 +54,18 @@ def test_rewards_and_events() -> None:
         env.prices("aligned")
     with pytest.raises(ValueError, match=r"'goal'.*'correct'"):
         env.prices({"goal": 1.0})
+
+
+@pytest.mark.parametrize("reward", [None, 3, ["goal"], {"goal": "x"}, {"goal": float("nan")}])
+def test_prices_that_are_none(reward: Any) -> None:
+    with pytest.raises(BadInput, match=r"reward=|price of goal="):
+        envs.make("MysteryPath-Grid").prices(reward)
+
+
+def test_numpys_numbers_are_numbers() -> None:
+    env = envs.make("MysteryPath-Grid", size=np.int64(7), show_goal=np.True_)
+    assert env == envs.make("MysteryPath-Grid", show_goal=True)
+    assert hash(env) == hash(envs.make("MysteryPath-Grid", show_goal=True))
 
 
 def test_naming_the_worlds_does_not_import_jax() -> None:

@@ -10,10 +10,12 @@ import jax
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 
 import clew
 from clew import envs
 from clew.envs.gym import ClewEnv
+from clew.envs.gym_vector import STOCK
 
 IDS = tuple(f"clew/{name}-v0" for name in envs.names())
 
@@ -70,7 +72,7 @@ def test_steps_are_the_worlds() -> None:
             break
 
 
-@pytest.mark.parametrize("action", [-1, 4, 2.5, "left"])
+@pytest.mark.parametrize("action", [-1, 4, 2.5, "left", [3], np.array([1, 2])])
 def test_an_action_that_is_none(action: object) -> None:
     env = make("clew/MysteryPath-Grid-v0")
     env.reset(seed=0)
@@ -87,6 +89,10 @@ def test_using_it_before_reset() -> None:
 
 
 def test_unknown_options_and_rewards() -> None:
+    with pytest.raises(ValueError, match="unknown option of MysteryPath-Grid 'world'"):
+        gymnasium.make("clew/MysteryPath-Grid-v0", world="TinyReproduce")
+    with pytest.raises(ValueError, match="options="):
+        make("clew/MysteryPath-Grid-v0").reset(options={"show_goal": True})
     with pytest.raises(ValueError, match=r"unknown option of MysteryPath-Grid 'color'"):
         gymnasium.make("clew/MysteryPath-Grid-v0", color="red")
     with pytest.raises(ValueError, match="reward of TinyReproduce 'native'"):
@@ -144,6 +150,40 @@ def test_vector_form_agrees_with_the_single_one() -> None:
             assert terminated[i] == bool(step.terminated)
 
 
+def test_vector_form_plays_every_level_once_and_restocks() -> None:
+    """Over more episodes than a stock holds: all levels differ, also between copies."""
+    n = 3
+    env = make_vec("clew/TinyReproduce-v0", n, k=6, v=50)
+    env.reset(seed=0)
+    sequences = [env._state.sequence]  # type: ignore[attr-defined]
+    ended = np.zeros(n, bool)
+    for _ in range(7 * 3 * STOCK):
+        _, _, terminated, truncated, info = env.step(np.zeros(n, int))
+        state = env._state  # type: ignore[attr-defined]
+        if ended.any():
+            assert (np.asarray(state.t)[ended] == 0).all()
+            sequences.append(np.asarray(state.sequence)[ended])
+        ended = terminated | truncated
+        assert info["phase"].shape == info["_phase"].shape == (n,)
+    levels = np.concatenate(sequences)
+    assert len(levels) > n * 2 * STOCK
+    assert len(np.unique(levels, axis=0)) == len(levels)
+
+
+def test_vector_form_is_reproducible() -> None:
+    """Many copies and no waiting: nothing may change under a computation's feet."""
+
+    def play() -> np.ndarray:
+        env = make_vec("clew/TinyReproduce-v0", 1024)
+        seen = [env.reset(seed=1)[0]]
+        seen += [env.step(np.full(1024, t % 4))[0] for t in range(40)]
+        return np.stack(seen)
+
+    first = play()
+    for _ in range(4):
+        np.testing.assert_array_equal(play(), first)
+
+
 def test_vector_form_is_seeded_and_checked() -> None:
     one, two = (make_vec("clew/TinyReproduce-v0", 16) for _ in range(2))
     np.testing.assert_array_equal(one.reset(seed=9)[0], two.reset(seed=9)[0])
@@ -151,6 +191,12 @@ def test_vector_form_is_seeded_and_checked() -> None:
         one.step(np.zeros(3, int))
     with pytest.raises(ValueError, match="action=4"):
         one.step(np.full(16, 4))
+    with pytest.raises(ValueError, match="seed="):
+        one.reset(seed=[1, 2])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="NEXT_STEP"):
+        make_vec("clew/TinyReproduce-v0", 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        make_vec("clew/TinyReproduce-v0", 2, render_mode="rgb_array").render()
     with pytest.raises(ValueError, match="num_envs=0"):
         make_vec("clew/TinyReproduce-v0", 0)
     frames = make_vec("clew/TinyReproduce-v0", 2, render_mode="rgb_array")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clew import envs
+from clew.envs.worlds.memory_s.layout import KEY, looked_at
 from clew.envs.worlds.memory_s.tables import Tables
 from clew.envs.worlds.memory_s.world import MemoryS
 
@@ -69,6 +70,19 @@ def test_cue_is_seen_at_reset_only_from_the_first_cell() -> None:
     assert tables.cue_visible[starts].all(1).tolist() == [True] + [False] * 9
 
 
+def test_the_cue_is_visible_where_its_code_stands_in_the_view() -> None:
+    """For every state: the cue's kind in the cell of the view that looks at the cue's place."""
+    for view in (3, 5, 7):
+        tables = make(view=view).tables
+        assert 0 < tables.cue_visible.mean() < 1
+        for row, pose in enumerate(tables.pose):
+            cue = tables.layouts[tables.layout[row]].cue
+            [places] = looked_at(pose[None], view)
+            there = (places == (1, 5)).all(-1)
+            shown = tables.alphabet[tables.symbol[row]][there][:, 5 + cue - KEY]
+            assert tables.cue_visible[row] == bool(shown.any())
+
+
 def test_levels_are_uniform() -> None:
     env = make()
     levels = jax.vmap(env.level)(jax.random.split(jax.random.key(0), 40_000))
@@ -114,6 +128,8 @@ def test_the_distractor_cannot_be_farmed() -> None:
     """ε/(1−γ) < 1, at the study's γ."""
     epsilon = make().reward_variants()["distractor"]["revisit"]
     assert round(epsilon / (1 - 0.999), 3) == 0.118
+    # a step of delay loses γⁿ(1−γ) of the goal; the revisit gains at most ε
+    assert epsilon < 0.999**845 * (1 - 0.999)
 
 
 def test_done_is_free_and_everything_else_is_a_move() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew import envs
+from clew.envs.canvas import GREEN, ORANGE
 from clew.envs.worlds.mystery_path.world import MysteryPath
 
 # Figures of the original over 100,000 levels.
@@ -161,6 +162,30 @@ def test_the_penalty_costs_nothing_if_one_knows_the_path() -> None:
     for seed in range(5):
         total = _walk_the_path(env, seed)
         assert total @ env.prices("penalty") == total @ env.prices("sparse") == 1.0
+
+
+def test_no_policy_that_always_arrives_can_avoid_all_falls() -> None:
+    """Two levels look the same at their origin, and what is safe in one is a fall in the other."""
+    path, origin, _ = levels_of(make(), 3000)
+    safe_starts: dict[int, set[int]] = {}
+    for tiles, start in zip(path, origin, strict=True):
+        x, y = divmod(int(start), 7)
+        near = [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
+        safe = [7 * i + j for i, j in near if 0 <= min(i, j) <= max(i, j) < 7 and tiles[7 * i + j]]
+        if len(safe) == 1:
+            safe_starts.setdefault(int(start), set()).add(safe[0])
+    assert any(len(tiles) > 1 for tiles in safe_starts.values())
+
+
+def test_the_picture_shows_agent_and_goal_where_they_are() -> None:
+    env = make()
+    level = env.level(jax.random.key(2))
+    state, _ = env.start(level)
+    image = env.picture(state)
+    for tile, colour in ((int(level.origin), ORANGE), (int(level.goal), GREEN)):
+        x, y = divmod(tile, 7)
+        # left of the centre, beside the arrow that shows the heading
+        assert tuple(image[6 + 32 * y + 16, 6 + 32 * x + 6]) == colour
 
 
 def test_the_distractor_cannot_be_farmed() -> None:

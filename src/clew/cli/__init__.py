@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 
-import tyro
-
 import clew
-from clew.cli.demo import demo
+from clew.validate import BadInput
 
 
 def main() -> None:
@@ -15,6 +13,11 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"clew {clew.__version__}")
         return
+    # jax takes a second to import: not before it is needed
+    import tyro
+
+    from clew.cli.demo import demo
+
     try:
         tyro.extras.subcommand_cli_from_dict(
             {"demo": demo},
@@ -22,7 +25,7 @@ def main() -> None:
             description="Will an exploration bonus help this agent on this task, "
             "or is memory the bottleneck?",
         )
-    except (ValueError, OSError) as error:
+    except (BadInput, OSError) as error:
         # a user's mistake or a full disk: a sentence, not a traceback
         print(f"clew: {error}", file=sys.stderr)
         sys.exit(2)

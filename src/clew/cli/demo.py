@@ -13,6 +13,7 @@ from rich.table import Table
 
 from clew import envs
 from clew.envs.canvas import sheet, write_png
+from clew.validate import whole_number
 
 WORLDS = ("MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce")
 FRAMES, COLUMNS = 12, 4
@@ -26,8 +27,8 @@ def demo(out: Path = Path("out"), episodes: int = 4096, seed: int = 0) -> None:
         episodes: Episodes a world for the figures in the table.
         seed: Seed of everything random.
     """
-    if episodes < 1:
-        raise ValueError(f"episodes={episodes} is not valid; it must be at least 1")
+    whole_number("episodes", episodes, 1)
+    whole_number("seed", seed, 0, 2**32 - 1)
     out.mkdir(parents=True, exist_ok=True)
     console = Console()
     table = Table(title="What a uniformly random policy meets")

@@ -29,7 +29,7 @@ class Running(NamedTuple):
 
 def lay_out(env: Environment, key: PRNGKeyArray, steps: int) -> Any:
     """Draw a stock of levels for one environment and `steps` steps, stacked."""
-    return jax.vmap(env.level)(jax.random.split(key, steps // env.brisk + 1))
+    return jax.vmap(env.level)(jax.random.split(key, steps // env.typical_length + 1))
 
 
 def begin(env: Environment, levels: Any) -> Running:

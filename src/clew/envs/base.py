@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import jax
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from clew.validate import known_names
+from clew.validate import BadInput, finite_number, known_names, listing
 
 L = TypeVar("L")
 S = TypeVar("S")
@@ -60,7 +61,7 @@ class Environment(abc.ABC, Generic[L, S]):
 
     @property
     @abc.abstractmethod
-    def brisk(self) -> int:
+    def typical_length(self) -> int:
         """Steps of a quick but ordinary episode; it says how many levels to keep in stock."""
 
     @property
@@ -82,6 +83,11 @@ class Environment(abc.ABC, Generic[L, S]):
     def alphabet(self) -> np.ndarray | None:
         """The table symbol → observation, or None if there are too many observations for one."""
         return None
+
+    @property
+    def n_symbols(self) -> int | None:
+        """How many symbols there are, with a table or without; None if `obs` are the arrays."""
+        return None if self.alphabet is None else len(self.alphabet)
 
     @abc.abstractmethod
     def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
@@ -117,7 +123,7 @@ class Environment(abc.ABC, Generic[L, S]):
 
     def explain(self, state: S) -> dict[str, Any]:
         """`info` in plain Python, for people and for Gymnasium's `info`."""
-        return {name: np.asarray(value).tolist() for name, value in self.info(state).items()}
+        return {name: np.asarray(value).tolist() for name, value in _info(self, state).items()}
 
     @abc.abstractmethod
     def picture(self, state: S) -> np.ndarray:
@@ -127,12 +133,19 @@ class Environment(abc.ABC, Generic[L, S]):
 
     def prices(self, reward: str | Mapping[str, float]) -> Float[np.ndarray, " event"]:
         """The price vector of a reward variant, or of a mapping event → price of your own."""
+        world = type(self).__name__
         if isinstance(reward, str):
             variants = self.reward_variants()
-            known_names(f"reward of {type(self).__name__}", [reward], variants)
+            known_names(f"reward of {world}", [reward], variants)
             reward = variants[reward]
-        known_names(f"event of {type(self).__name__}", reward, self.event_names)
-        return np.array([reward.get(name, 0.0) for name in self.event_names], np.float32)
+        if not isinstance(reward, Mapping):
+            valid = listing(self.reward_variants())
+            raise BadInput(
+                f"reward={reward!r} is not valid; choose {valid}, or map events to prices"
+            )
+        known_names(f"event of {world}", reward, self.event_names)
+        paid = {name: finite_number(f"price of {name}", price) for name, price in reward.items()}
+        return np.array([paid.get(name, 0.0) for name in self.event_names])
 
     def events(self, **happened: Array) -> Float[Array, " event"]:
         """Lay named events out in the order of `event_names`; those not named did not happen."""
@@ -145,4 +158,10 @@ def priced(
     prices: Float[Array | np.ndarray, " event"], events: Float[Array, "*batch event"]
 ) -> Float[Array, "*batch"]:
     """The reward: events, priced. (Full precision: GPUs would round the prices to 10 bits.)"""
+    prices = jnp.asarray(prices, events.dtype)
     return jnp.dot(events, prices, precision=jax.lax.Precision.HIGHEST)
+
+
+@partial(jax.jit, static_argnames="env")
+def _info(env: Environment, state: Any) -> dict[str, Array]:
+    return env.info(state)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from clew.envs.base import Environment
+from clew.validate import whole_number
 
 
 class Episodes(NamedTuple):
@@ -24,6 +25,7 @@ class Episodes(NamedTuple):
 @partial(jax.jit, static_argnames=("env", "n"))
 def random_episodes(env: Environment, key: PRNGKeyArray, n: int) -> Episodes:
     """Play `n` episodes with uniformly random actions, each from reset to its end."""
+    whole_number("n", n, 1)
     return jax.vmap(partial(_play, env))(jax.random.split(key, n))
 
 
@@ -38,12 +40,12 @@ def _play(env: Environment, key: PRNGKeyArray) -> Episodes:
         state, step = env.step(state, *xs)
         so_far = Episodes(
             success=so_far.success | (running & step.success),
-            length=so_far.length + running,
+            length=so_far.length + running.astype(jnp.int32),
             events=so_far.events + running * step.events,
         )
         return (state, so_far, running & ~(step.terminated | step.truncated)), None
 
-    nothing = Episodes(jnp.bool_(False), jnp.int32(0), jnp.zeros(len(env.event_names)))
+    nothing = Episodes(jnp.bool_(False), jnp.int32(0), jnp.zeros(len(env.event_names), jnp.float32))
     start = (env.reset(reset_key)[0], nothing, jnp.bool_(True))
     (_, episode, _), _ = jax.lax.scan(body, start, (actions, step_keys))
     return episode

@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from clew.envs.base import Environment
 from clew.envs.registry import make
-from clew.validate import one_of
+from clew.validate import BadInput, one_of
 
 
 def spaces_of(env: Environment) -> tuple[spaces.Box, spaces.Discrete]:
@@ -26,7 +26,7 @@ def to_array(env: Environment, obs: Any) -> np.ndarray:
     """Decode observations on the host, where a table lookup needs no transfer of the table."""
     if env.alphabet is not None:
         return env.alphabet[np.asarray(obs)]
-    return np.asarray(_decode(env, obs))
+    return np.array(_decode(env, obs))
 
 
 class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
@@ -37,6 +37,7 @@ class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
     def __init__(
         self,
         world: str,
+        /,
         reward: str | Mapping[str, float] = "sparse",
         render_mode: str | None = None,
         **options: Any,
@@ -53,6 +54,7 @@ class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode; the level is decided by Gymnasium's seed."""
+        reject_options(options)
         super().reset(seed=seed)
         self._key = jax.random.key(int(self.np_random.integers(2**31)))
         self._state, obs = _reset(self.world, self._next_key())
@@ -64,7 +66,7 @@ class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
         """Take one step; `info` has the world's instruments and the named events."""
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        check_actions(self.world, np.asarray(action))
+        check_actions(self.world, np.asarray(action), ())
         self._state, step = _step(self.world, self._state, int(action), self._next_key())
         events = np.asarray(step.events, np.float64)
         info = self.world.explain(self._state)
@@ -86,15 +88,23 @@ class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
         return key
 
 
-def check_actions(env: Environment, actions: np.ndarray) -> None:
-    """Raise a `ValueError` that names the first action that is not one."""
+def check_actions(env: Environment, actions: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Raise an error that names the first action that is not one."""
     n = len(env.action_names)
     if not np.issubdtype(actions.dtype, np.integer):
-        raise ValueError(f"action={actions.tolist()!r} is not valid; it must be a whole number")
+        raise BadInput(f"action={actions.tolist()!r} is not valid; it must be a whole number")
+    if actions.shape != shape:
+        raise BadInput(f"action={actions.tolist()!r} has shape {actions.shape}; it must be {shape}")
     bad = actions[(actions < 0) | (actions >= n)]
     if bad.size:
         named = ", ".join(f"{i} ({name})" for i, name in enumerate(env.action_names))
-        raise ValueError(f"action={bad.flat[0]} is not valid; choose {named}")
+        raise BadInput(f"action={bad.flat[0]} is not valid; choose {named}")
+
+
+def reject_options(options: dict[str, Any] | None) -> None:
+    """Gymnasium lets `reset` take options; ours are given once, when the environment is made."""
+    if options:
+        raise BadInput(f"options={options!r} is not valid at reset; give options to gymnasium.make")
 
 
 @partial(jax.jit, static_argnames="env")

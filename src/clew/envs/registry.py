@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import importlib
+import importlib.util
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.registry import Registry
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 environments: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
-register = environments.register
-"""Decorates a world's class with the name that `make` knows it by."""
 
 
-def make(name: str, **options: Any) -> Environment:
+def make(name: str, /, **options: Any) -> Environment:
     """Make the world called `name`; `names()` lists them, and each documents its options."""
     return environments.make(name, **options)
 
@@ -24,16 +28,32 @@ def names() -> tuple[str, ...]:
     return environments.names()
 
 
-def register_with_gymnasium() -> None:
-    """Make every world available as `gymnasium.make("clew/NAME-v0", reward=…, **options)`."""
+def register(name: str, **preset: Any) -> Callable[[F], F]:
+    """Decorate a world's class with the name that `make` and Gymnasium know it by."""
+
+    def decorate(factory: F) -> F:
+        environments.add(name, factory, **preset)
+        if importlib.util.find_spec("gymnasium") is not None:
+            register_with_gymnasium(name)
+        return factory
+
+    return decorate
+
+
+def register_with_gymnasium(name: str) -> None:
+    """Make a world available as `gymnasium.make("clew/NAME-v0", reward=…, **options)`."""
     import gymnasium
 
-    for name in names():
-        gym_id = f"clew/{name}-v0"
-        if gym_id not in gymnasium.registry:
-            gymnasium.register(
-                id=gym_id,
-                entry_point="clew.envs.gym:ClewEnv",
-                vector_entry_point="clew.envs.gym_vector:ClewVectorEnv",
-                kwargs={"world": name},
-            )
+    gym_id = f"clew/{name}-v0"
+    if gym_id not in gymnasium.registry:
+        gymnasium.register(
+            id=gym_id,
+            entry_point=partial(_late, "clew.envs.gym:ClewEnv", name),
+            vector_entry_point=partial(_late, "clew.envs.gym_vector:ClewVectorEnv", name),
+        )
+
+
+def _late(target: str, name: str, /, *arguments: Any, **options: Any) -> Any:
+    """Import jax only when an environment is made."""
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)(name, *arguments, **options)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from clew.memory.base import Architecture, cleared
 from clew.memory.layers import LayerNorm, Linear, linear, rms
 from clew.memory.time import decay_over, decaying_sum, in_chunks
+from clew.validate import BadInput
 
 
 class State(NamedTuple):
@@ -137,7 +138,7 @@ class RetNetBlock(Architecture[State]):
 
     def __init__(self, in_size: int, width: int, *, heads: int, key: PRNGKeyArray):
         if width // heads % 2:
-            raise ValueError(
+            raise BadInput(
                 f"heads={heads} is not valid; width={width} must divide into heads of even size"
             )
         self.in_size, self.width = in_size, width

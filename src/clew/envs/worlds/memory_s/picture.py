@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from clew.envs.canvas import FAINT, GREEN, GREY, INK, ORANGE, PAPER, RED, SKY, YELLOW, Canvas
-from clew.envs.worlds.memory_s.layout import BALL, EMPTY, KEY, UNSEEN, WALL, looked_at, view
+from clew.envs.worlds.memory_s.layout import (
+    BALL,
+    EMPTY,
+    FORWARD,
+    KEY,
+    UNSEEN,
+    WALL,
+    looked_at,
+    view,
+)
 from clew.envs.worlds.memory_s.tables import Tables
 
 CELL = 24
-_HEADINGS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 
 
 def draw(tables: Tables, view_size: int, row: int, visited: np.ndarray) -> np.ndarray:
@@ -45,7 +53,8 @@ def draw(tables: Tables, view_size: int, row: int, visited: np.ndarray) -> np.nd
             _object(canvas, left, top, int(grid[x, y]))
     x, y, heading = (int(value) for value in tables.pose[row])
     centre = x * CELL + CELL / 2, y * CELL + CELL / 2
-    canvas.arrow(*centre, CELL * 0.42, *_HEADINGS[heading], ORANGE)
+    dx, dy = FORWARD[heading].tolist()
+    canvas.arrow(*centre, CELL * 0.42, dx, dy, ORANGE)
     return canvas.image()
 
 

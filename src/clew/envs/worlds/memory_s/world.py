@@ -12,12 +12,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from clew.envs.base import Environment, Step
+from clew.envs.worlds.memory_s import SIZES
 from clew.envs.worlds.memory_s.layout import KEY
 from clew.envs.worlds.memory_s.picture import draw
 from clew.envs.worlds.memory_s.tables import Tables, build
 from clew.validate import one_of, whole_number
 
-SIZES = (7, 9, 11, 13, 15, 17)
 VIEWS = (3, 5, 7)
 DONE = 6
 
@@ -58,7 +58,7 @@ class MemoryS(Environment[Level, State]):
         one_of("view", self.view, VIEWS)
         one_of("random_length", self.random_length, (False, True))
         if self.max_steps is not None:
-            whole_number("max_steps", self.max_steps, 1)
+            whole_number("max_steps", self.max_steps, 1, 10**6)
 
     @property
     def tables(self) -> Tables:
@@ -76,14 +76,14 @@ class MemoryS(Environment[Level, State]):
         return self.max_steps or 5 * self.size**2
 
     @property
-    def brisk(self) -> int:
+    def typical_length(self) -> int:
         """Once through the hallway."""
         return self.size
 
     @property
     def obs_shape(self) -> tuple[int, ...]:
         """Column, row, bits."""
-        return (self.view, self.view, 20)
+        return (int(self.view), int(self.view), 20)
 
     @property
     def obs_dtype(self) -> np.dtype:
@@ -114,7 +114,7 @@ class MemoryS(Environment[Level, State]):
         """Hallway length, then place in it, then objects: each uniform."""
         tables = self.tables
         length_key, start_key, objects_key = jax.random.split(key, 3)
-        length = jax.random.randint(length_key, (), 0, len(tables.n_starts))
+        length = jax.random.randint(length_key, (), 0, len(tables.n_starts), jnp.int32)
         start = jax.random.randint(start_key, (), 0, jnp.asarray(tables.n_starts)[length])
         objects = jax.random.randint(objects_key, (), 0, 4)
         return jnp.asarray(tables.starts, jnp.int32)[length, start, objects]

@@ -48,11 +48,11 @@ def draw_ends(
 ) -> tuple[Int[Array, ""], Int[Array, ""]]:
     """The origin uniform on a side (0 left, 1 right, 2 top, 3 bottom), the goal opposite."""
     side_key, origin_key, goal_key = jax.random.split(key, 3)
-    side = jnp.asarray(sides)[jax.random.randint(side_key, (), 0, len(sides))]
+    side = jnp.asarray(sides, jnp.int32)[jax.random.randint(side_key, (), 0, len(sides))]
     near = jnp.where(side % 2 == 0, 0, size - 1)
     ends = []
     for along_key, across in ((origin_key, near), (goal_key, size - 1 - near)):
-        along = jax.random.randint(along_key, (), 0, size)
+        along = jax.random.randint(along_key, (), 0, size, jnp.int32)
         ends.append(jnp.where(side < 2, across * size + along, along * size + across))
     return ends[0], ends[1]
 
@@ -109,7 +109,7 @@ def find_path(
     Returns the tiles of the path, both ends included. Writes are masks over all tiles and the
     open list is a number a tile: scatters and argmins are slow when vmapped on a CPU.
     """
-    tile = jnp.arange(size * size)
+    tile = jnp.arange(size * size, dtype=jnp.int32)
     neighbours, exists = (jnp.asarray(table) for table in _neighbours(size))
     heuristic = jnp.asarray(_distances(size))[goal]
 
@@ -120,15 +120,15 @@ def find_path(
         place, total = search.place[near], search.total[near]
         looked_at = exists[here] & (place < CLOSED)
         opens = looked_at & (place == NEW)
-        draw = search.drawn + jnp.cumsum(looked_at) - looked_at
+        draw = search.drawn + jnp.cumsum(looked_at, dtype=jnp.int32) - looked_at
         step = costs[draw].astype(jnp.int32) * UNIT
         new_total = search.total[here] - heuristic[here] + step + heuristic[near]
-        turn = search.opened + jnp.cumsum(opens) - opens
+        turn = search.opened + jnp.cumsum(opens, dtype=jnp.int32) - opens
         adopts = opens | (looked_at & (new_total < total))
         search = search._replace(
             place=jnp.where(tile == here, CLOSED, search.place),
-            opened=search.opened + opens.sum(),
-            drawn=search.drawn + looked_at.sum(),
+            opened=search.opened + opens.sum(dtype=jnp.int32),
+            drawn=search.drawn + looked_at.sum(dtype=jnp.int32),
         )
         for i in range(4):
             there = tile == near[i]

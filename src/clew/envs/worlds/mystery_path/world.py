@@ -16,7 +16,7 @@ from clew.envs.worlds.mystery_path.images import Images
 from clew.envs.worlds.mystery_path.levels import Level, draw_level
 from clew.envs.worlds.mystery_path.picture import draw
 from clew.envs.worlds.mystery_path.sprites import TILE
-from clew.validate import one_of, whole_number
+from clew.validate import BadInput, one_of, whole_number
 
 TURN_LEFT, TURN_RIGHT, FORWARD = 1, 2, 3
 SIDES = (0, 1, 2, 3)
@@ -67,12 +67,14 @@ class MysteryPath(Environment[Level, State]):
         one_of("actions", self.actions, ("egocentric", "cardinal"))
         for flag in ("show_goal", "show_origin", "visual_feedback"):
             one_of(flag, getattr(self, flag), (False, True))
-        whole_number("max_steps", self.max_steps, 1)
-        object.__setattr__(self, "origin_sides", tuple(self.origin_sides))
-        if not self.origin_sides:
-            raise ValueError(f"origin_sides={self.origin_sides!r} is not valid; name at least one")
+        whole_number("max_steps", self.max_steps, 1, 10**6)
+        if not isinstance(self.origin_sides, tuple | list) or not self.origin_sides:
+            raise BadInput(
+                f"origin_sides={self.origin_sides!r} is not valid; it must list some of {SIDES}"
+            )
         for side in self.origin_sides:
             one_of("origin_sides", side, SIDES)
+        object.__setattr__(self, "origin_sides", tuple(self.origin_sides))
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -87,7 +89,7 @@ class MysteryPath(Environment[Level, State]):
         return self.max_steps
 
     @property
-    def brisk(self) -> int:
+    def typical_length(self) -> int:
         """Two crossings and their turns; even a good agent needs more to find the path."""
         return 4 * self.size + 4
 
@@ -108,11 +110,16 @@ class MysteryPath(Environment[Level, State]):
 
     @property
     def alphabet(self) -> np.ndarray | None:
-        """364 images; None once a drawn goal or origin multiplies them past 64 MiB.
+        """364 images; None once a drawn goal or origin, or size 12, takes them past 64 MiB.
 
         Symbols are handed out even then, and `decode` draws what they stand for.
         """
         return self._images.table
+
+    @property
+    def n_symbols(self) -> int:
+        """Also without a table."""
+        return self._images.count
 
     def decode(self, obs: Int[Array, "*batch"]) -> UInt8[Array, "*batch width height 3"]:
         """Look the image up, or draw it."""
@@ -158,7 +165,15 @@ class MysteryPath(Environment[Level, State]):
             returned=state.off,
             step=jnp.bool_(True),
         )
-        after = State(state.level, tile, heading, fall, state.tested | here, state.falls + fall, t)
+        after = State(
+            state.level,
+            tile,
+            heading,
+            fall,
+            state.tested | here,
+            state.falls + fall.astype(jnp.int32),
+            t,
+        )
         ended = goal | (t >= self.max_steps)
         return after, Step(self._images.symbol(after), events, ended, jnp.bool_(False), goal)
 
@@ -191,6 +206,7 @@ class MysteryPath(Environment[Level, State]):
 
     def _walk(self, state: State, action: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Where an action leads from a tile that holds; the border stops the agent."""
+        action = jnp.asarray(action, jnp.int32)
         if self.actions == "cardinal":
             heading, moves = action, jnp.bool_(True)
         else:

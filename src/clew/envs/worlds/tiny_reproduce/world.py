@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -66,7 +67,7 @@ class TinyReproduce(Environment[Level, State]):
         return 2 * self.k - 1
 
     @property
-    def brisk(self) -> int:
+    def typical_length(self) -> int:
         """The first graded token is wrong: no episode is shorter."""
         return self.k
 
@@ -88,11 +89,7 @@ class TinyReproduce(Environment[Level, State]):
     @property
     def alphabet(self) -> np.ndarray:
         """Symbols 0..v−1 are the tokens in the watch phase; v is the play phase."""
-        table = np.zeros((self.v + 1, self.v + 2), np.float32)
-        table[: self.v, 0] = 1
-        table[: self.v, 2:] = np.eye(self.v)
-        table[self.v, 1] = 1
-        return table
+        return _alphabet(self.v)
 
     def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
         """Return-matched without discounting: they differ only in when they pay."""
@@ -100,7 +97,7 @@ class TinyReproduce(Environment[Level, State]):
 
     def level(self, key: PRNGKeyArray) -> Level:
         """Tokens are independent and uniform."""
-        return jax.random.randint(key, (self.k,), 0, self.v)
+        return jax.random.randint(key, (self.k,), 0, self.v, jnp.int32)
 
     def start(self, level: Level) -> tuple[State, Int[Array, ""]]:
         """Show the first token."""
@@ -113,7 +110,7 @@ class TinyReproduce(Environment[Level, State]):
         correct = graded & (action == self._target(state))
         wrong = graded & ~correct
         t = state.t + 1
-        n_correct = state.n_correct + correct
+        n_correct = state.n_correct + correct.astype(jnp.int32)
         success = n_correct == self.k
         ended = wrong | success
         after = State(
@@ -172,3 +169,12 @@ class TinyReproduce(Environment[Level, State]):
     def _observe(self, state: State) -> Int[Array, ""]:
         token = state.sequence[jnp.minimum(state.t, self.k - 1)]
         return jnp.where(state.t < self.k, token, self.v)
+
+
+@cache
+def _alphabet(v: int) -> np.ndarray:
+    table = np.zeros((v + 1, v + 2), np.float32)
+    table[:v, 0] = 1
+    table[:v, 2:] = np.eye(v)
+    table[v, 1] = 1
+    return table

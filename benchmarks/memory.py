@@ -1,0 +1,136 @@
+"""Forward and backward through one chunk: `unroll` against a loop over `step`, alone and packed.
+
+A chunk is 32 environments × 64 steps at width 128, as one minibatch of the study has it; a pack is
+64 runs with weights of their own. On a GPU, cuDNN's LSTM is measured beside ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from rich.console import Console
+from rich.table import Table
+
+from clew import memory
+
+WIDTH, ENVS, STEPS = 128, 32, 64
+VARIANTS: dict[str, dict[str, Any]] = {
+    **{name: {} for name in memory.names()},
+    "GRU, plain": {"norm": False},
+    "LSTM, plain": {"norm": False},
+    "RetNet, full block": {"full_block": True},
+    "GatedDeltaNet, full block": {"full_block": True},
+}
+
+
+def pack_of(variant: str, runs: int) -> Any:
+    """The weights of `runs` runs, stacked."""
+    name = variant.partition(",")[0]
+    keys = jax.random.split(jax.random.key(0), runs)
+    build = eqx.filter_vmap(lambda key: memory.make(name, key=key, **VARIANTS[variant]))
+    return build(keys)
+
+
+def chunk_of(runs: int) -> tuple[jax.Array, jax.Array]:
+    """Inputs and resets of a chunk, one a run."""
+    key = jax.random.key(1)
+    xs = jax.random.normal(key, (runs, ENVS, STEPS, WIDTH))
+    return xs, jax.random.bernoulli(key, 0.05, (runs, ENVS, STEPS))
+
+
+def gradient(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Value and gradient of a scalar of all outputs, for a pack."""
+
+    def loss(cell: Any, xs: jax.Array, resets: jax.Array) -> jax.Array:
+        def one(xs: jax.Array, resets: jax.Array) -> jax.Array:
+            return run(cell, cell.initial_state(), xs, resets)[1]
+
+        return jnp.sin(jax.vmap(one)(xs, resets)).sum()
+
+    return eqx.filter_jit(eqx.filter_vmap(eqx.filter_value_and_grad(loss)))
+
+
+def by_step(cell: Any, state: Any, xs: jax.Array, resets: jax.Array) -> Any:
+    return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (xs, resets))
+
+
+def by_unroll(cell: Any, state: Any, xs: jax.Array, resets: jax.Array) -> Any:
+    return cell.unroll(state, xs, resets)
+
+
+def measure(call: Callable[[], Any], seconds: float) -> float:
+    """Median milliseconds of a call, after one to compile."""
+    jax.block_until_ready(call())
+    times = []
+    while sum(times) < seconds or len(times) < 3:
+        began = time.perf_counter()
+        jax.block_until_ready(call())
+        times.append(time.perf_counter() - began)
+    return 1e3 * statistics.median(times)
+
+
+def cudnn_lstm(runs: int, seconds: float) -> float | None:
+    """cuDNN's LSTM, plain, without resets; runs side by side share its weights."""
+    try:
+        from jax.experimental import rnn
+
+        batch = runs * ENVS
+        weights = rnn.init_lstm_weight(jax.random.key(0), WIDTH, WIDTH, 1, False)
+        xs = jax.random.normal(jax.random.key(1), (batch, STEPS, WIDTH))
+        zeros, lengths = jnp.zeros((1, batch, WIDTH)), jnp.full((batch,), STEPS, jnp.int32)
+
+        def loss(weights: Any, xs: jax.Array) -> jax.Array:
+            ys = rnn.lstm(xs, zeros, zeros, weights, lengths, WIDTH, WIDTH, 1, 0.0, False)[0]
+            return jnp.sin(ys).sum()
+
+        step = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
+        return measure(partial(step, weights, xs), seconds)
+    except Exception as reason:  # a yardstick that is not there is said, not fatal
+        print(f"cuDNN's LSTM is not available here: {type(reason).__name__}: {reason}"[:300])
+        return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, nargs="+", default=[1, 64])
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--precision", default="default", help="of matrix products")
+    args = parser.parse_args()
+    jax.config.update("jax_default_matmul_precision", args.precision)
+    device = jax.devices()[0].device_kind
+    table = Table(title=f"milliseconds forward + backward, {device}, {args.precision} precision")
+    table.add_column("architecture")
+    for runs in args.runs:
+        for column in (f"step ×{runs}", f"unroll ×{runs}", "ratio"):
+            table.add_column(column, justify="right")
+    for variant in VARIANTS:
+        cells = []
+        for runs in args.runs:
+            arguments = (pack_of(variant, runs), *chunk_of(runs))
+            slow, fast = (
+                measure(partial(gradient(form), *arguments), args.seconds)
+                for form in (by_step, by_unroll)
+            )
+            cells += [f"{slow:.2f}", f"{fast:.2f}", f"{slow / fast:.1f}×"]
+            print(f"  {variant} ×{runs}: {slow:.3f} {fast:.3f}", flush=True)
+        table.add_row(variant, *cells)
+    if jax.default_backend() == "gpu":
+        cells = []
+        for runs in args.runs:
+            took = cudnn_lstm(runs, args.seconds)
+            cells += ["—", f"{took:.2f}" if took else "—", "—"]
+        table.add_row("LSTM, cuDNN", *cells)
+    Console(width=120).print(table)
+    print(f"jax {jax.__version__}")
+
+
+if __name__ == "__main__":
+    main()
