@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint parity golden bench-envs clean help
+.PHONY: demo test lint parity golden bench-envs bench-memory clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -30,6 +30,9 @@ golden: .venv-originals/ready ## record the originals' traces that `make test` r
 
 bench-envs: .venv-originals/ready ## environment steps per second, against the originals, in one run
 	.venv-originals/bin/python benchmarks/envs.py
+
+bench-memory: $(VENV)/ready ## memories: unroll against a loop over step, alone and packed
+	$(BIN)/python benchmarks/memory.py
 
 clean: ## remove what the targets above made
 	rm -rf .venv .venv-originals out .pytest_cache .ruff_cache .hypothesis

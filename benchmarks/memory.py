@@ -102,16 +102,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, nargs="+", default=[1, 64])
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--precision", default="default", help="of matrix products")
     args = parser.parse_args()
-    jax.config.update("jax_default_matmul_precision", args.precision)
+    if args.precision != "default":
+        jax.config.update("jax_default_matmul_precision", args.precision)
     device = jax.devices()[0].device_kind
     table = Table(title=f"milliseconds forward + backward, {device}, {args.precision} precision")
     table.add_column("architecture")
     for runs in args.runs:
         for column in (f"step ×{runs}", f"unroll ×{runs}", "ratio"):
             table.add_column(column, justify="right")
-    for variant in VARIANTS:
+    for variant in args.only:
         cells = []
         for runs in args.runs:
             arguments = (pack_of(variant, runs), *chunk_of(runs))

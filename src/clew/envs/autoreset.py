@@ -57,16 +57,18 @@ def _next_level(
     env: Environment, levels: Any, used: Int[Array, ""], wanted: Bool[Array, ""], key: PRNGKeyArray
 ) -> Any:
     stock = jax.tree.leaves(levels)[0].shape[0]
-    # a constant that no split of `key` inside `step` can have used
-    level_key = jax.random.fold_in(key, 2**31)
+    missing = wanted & (used >= stock)
 
     # A loop of at most one round, not a `cond`: vmapped, a loop runs only in the steps in which
-    # some copy needs it, while a `cond` would always draw.
-    def draw(_: Any) -> Any:
-        return env.level(level_key), jnp.bool_(False)
+    # some copy needs it, while a `cond` would always draw. The key changes in the loop: XLA
+    # would move a draw that does not out of it, and draw in every step after all.
+    def draw(carry: Any) -> Any:
+        _, _, key = carry
+        key = jax.random.fold_in(key, 2**31)  # a number that no split inside `step` uses
+        return env.level(key), jnp.bool_(False), key
 
-    missing = wanted & (used >= stock)
-    return jax.lax.while_loop(lambda carry: carry[1], draw, (_pick(levels, used), missing))[0]
+    start = (_pick(levels, used), missing, key)
+    return jax.lax.while_loop(lambda carry: carry[1], draw, start)[0]
 
 
 def _pick(levels: Any, index: Int[Array, ""] | int) -> Any:

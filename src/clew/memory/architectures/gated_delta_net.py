@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, cleared, register
 from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, unit
+from clew.memory.recurrence import recur
 from clew.memory.time import delta_rule, in_chunks
 from clew.validate import whole_number
 
@@ -91,7 +92,7 @@ class GatedDeltaNet(Architecture[State]):
         q, k, v, log_alpha, beta = self._project(x)
         kept = jnp.exp(log_alpha) * memory
         memory = kept + beta * k[:, None] * (v - kept.T @ k)
-        h = jnp.tanh(self._drive(x, memory.T @ q) + self.of_state(h))
+        h = _advance(self.of_state, h, self._drive(x, memory.T @ q))
         return State(memory, h), h
 
     def unroll(
@@ -99,14 +100,8 @@ class GatedDeltaNet(Architecture[State]):
     ) -> tuple[State, Float[Array, "time width"]]:
         """The memory of all steps of a chunk at once; then the tanh recurrence."""
         memory, read = in_chunks(delta_rule, state.memory, *self._project(xs), resets)
-
-        def advance(h: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-            drive, reset = now
-            h = jnp.tanh(drive + self.of_state(cleared(h, reset)))
-            return h, h
-
-        h, hs = jax.lax.scan(advance, state.h, (self._drive(xs, read), resets))
-        return State(memory, h), hs
+        hs = recur(_advance, self.of_state, state.h, self._drive(xs, read), resets)
+        return State(memory, hs[-1]), hs
 
     def _project(self, x: Float[Array, "*time in"]) -> tuple[Array, ...]:
         q, k, v = jnp.split(self.qkv(x), 3, -1)
@@ -118,3 +113,7 @@ class GatedDeltaNet(Architecture[State]):
         self, x: Float[Array, "*time in"], read: Float[Array, "*time value"]
     ) -> Float[Array, "*time width"]:
         return self.of_input(x) + self.of_read(self.read_norm(read))
+
+
+def _advance(of_state: Linear, h: Float[Array, " width"], drive: Array) -> Float[Array, " width"]:
+    return jnp.tanh(drive + of_state(h))

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.memory.base import Architecture, cleared, register
 from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, uniform
+from clew.memory.recurrence import recur
 
 State = Float[Array, " width"]
 
@@ -54,29 +55,27 @@ class GRU(Architecture[State]):
         self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        return self._advance(state, (self.of_input(x), reset))
+        h = _advance(self, cleared(state, reset), self.of_input(x))
+        return h, h
 
     def unroll(
         self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """What does not depend on the state is computed for all steps at once."""
-        inputs = (self.of_input(xs), resets)
-        return jax.lax.scan(lambda carry, now: self._advance(carry, now), state, inputs)
+        hs = recur(_advance, self, state, self.of_input(xs), resets)
+        return hs[-1], hs
 
-    def _advance(
-        self, h: State, now: tuple[Float[Array, " rows"], Bool[Array, ""]]
-    ) -> tuple[State, State]:
-        from_input, reset = now
-        h, w = cleared(h, reset), self.width
-        if self.gate_norm is None or self.candidate_norm is None:
-            from_state = self.of_state(h)
-            gates = jax.nn.sigmoid(from_input[: 2 * w] + from_state[: 2 * w])
-            candidate = jnp.tanh(from_input[2 * w :] + gates[:w] * from_state[2 * w :])
-        else:
-            u = self.of_state.weight
-            gates = jax.nn.sigmoid(self.gate_norm(from_input[: 2 * w] + u[: 2 * w] @ h))
-            recalled = u[2 * w :] @ (gates[:w] * h)
-            candidate = jnp.tanh(self.candidate_norm(from_input[2 * w :] + recalled))
-        z = gates[w:]
-        h = z * h + (1 - z) * candidate
-        return h, h
+
+def _advance(cell: GRU, h: State, from_input: Float[Array, " rows"]) -> State:
+    w = cell.width
+    if cell.gate_norm is None or cell.candidate_norm is None:
+        from_state = cell.of_state(h)
+        gates = jax.nn.sigmoid(from_input[: 2 * w] + from_state[: 2 * w])
+        candidate = jnp.tanh(from_input[2 * w :] + gates[:w] * from_state[2 * w :])
+    else:
+        u = cell.of_state.weight
+        gates = jax.nn.sigmoid(cell.gate_norm(from_input[: 2 * w] + u[: 2 * w] @ h))
+        recalled = u[2 * w :] @ (gates[:w] * h)
+        candidate = jnp.tanh(cell.candidate_norm(from_input[2 * w :] + recalled))
+    z = gates[w:]
+    return z * h + (1 - z) * candidate

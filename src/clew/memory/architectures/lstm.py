@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.memory.base import Architecture, cleared, register
 from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, uniform
+from clew.memory.recurrence import recur
 
 
 class State(NamedTuple):
@@ -65,23 +66,20 @@ class LSTM(Architecture[State]):
         self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        return self._advance(state, (self.of_input(x), reset))
+        state = _advance(self, cleared(state, reset), self.of_input(x))
+        return state, state.h
 
     def unroll(
         self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """What does not depend on the state is computed for all steps at once."""
-        inputs = (self.of_input(xs), resets)
-        return jax.lax.scan(lambda carry, now: self._advance(carry, now), state, inputs)
+        states = recur(_advance, self, state, self.of_input(xs), resets)
+        return jax.tree.map(lambda leaf: leaf[-1], states), states.h
 
-    def _advance(
-        self, state: State, now: tuple[Float[Array, " rows"], Bool[Array, ""]]
-    ) -> tuple[State, Float[Array, " width"]]:
-        from_input, reset = now
-        h, c = cleared(state, reset)
-        gates = from_input + self.of_state(h)
-        i, f, g, o = jnp.split(gates if self.gate_norm is None else self.gate_norm(gates), 4)
-        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-        shown = c if self.cell_norm is None else self.cell_norm(c)
-        h = jax.nn.sigmoid(o) * jnp.tanh(shown)
-        return State(h, c), h
+
+def _advance(cell: LSTM, state: State, from_input: Float[Array, " rows"]) -> State:
+    gates = from_input + cell.of_state(state.h)
+    i, f, g, o = jnp.split(gates if cell.gate_norm is None else cell.gate_norm(gates), 4)
+    c = jax.nn.sigmoid(f) * state.c + jax.nn.sigmoid(i) * jnp.tanh(g)
+    shown = c if cell.cell_norm is None else cell.cell_norm(c)
+    return State(jax.nn.sigmoid(o) * jnp.tanh(shown), c)

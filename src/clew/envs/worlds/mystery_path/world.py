@@ -90,8 +90,8 @@ class MysteryPath(Environment[Level, State]):
 
     @property
     def typical_length(self) -> int:
-        """Two crossings and their turns; even a good agent needs more to find the path."""
-        return 4 * self.size + 4
+        """Three crossings and their turns; even a good agent needs more to find the path."""
+        return 6 * self.size + 6
 
     @property
     def obs_shape(self) -> tuple[int, ...]:

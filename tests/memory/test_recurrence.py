@@ -1,0 +1,49 @@
+"""The two ways of a recurrence are one function, gradients included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from clew.memory import recurrence
+from clew.memory.architectures import gated_delta_net, gru, lstm
+from tests.memory.conftest import IN, build, in_float64
+
+
+@pytest.mark.parametrize("variant", ["GRU", "LSTM", "GRU, plain", "LSTM, plain", "GatedDeltaNet"])
+def test_replayed_is_scanned(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """vmapped over environments and over runs, as an accelerator would run it."""
+    runs, envs, steps = 2, 3, 19
+    cells = [in_float64(build(variant, seed=seed)) for seed in range(runs)]
+    pack = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cells)
+    rng = np.random.default_rng(0)
+    xs = jnp.asarray(rng.normal(size=(runs, envs, steps, IN)))
+    history = jnp.asarray(rng.normal(size=(runs, envs, 5, IN)))
+    resets = jnp.asarray(rng.random((runs, envs, steps)) < 0.2)
+
+    def loss(cell: Any, history: Any, xs: Any, resets: Any) -> Any:
+        def one(history: Any, xs: Any, resets: Any) -> Any:
+            # the first chunk makes a state that the gradient must flow through
+            state, _ = cell.unroll(cell.initial_state(), history, jnp.zeros(5, bool))
+            return cell.unroll(state, xs, resets)
+
+        state, ys = jax.vmap(one)(history, xs, resets)
+        weights = jnp.cos(jnp.arange(ys.size, dtype=ys.dtype)).reshape(ys.shape)
+        return (ys * weights).sum() + sum(jnp.sin(leaf).sum() for leaf in jax.tree.leaves(state))
+
+    results = []
+    for way in (recurrence.scanned, recurrence.replayed):
+        for module in (gru, lstm, gated_delta_net):
+            monkeypatch.setattr(module, "recur", way)
+        run = eqx.filter_vmap(
+            lambda c, *rest: eqx.filter_value_and_grad(lambda both: loss(both[0], both[1], *rest))(
+                (c, history[0])
+            )
+        )
+        results.append(eqx.filter_jit(run)(pack, xs, resets))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11), *results)
