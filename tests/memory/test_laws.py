@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from clew.memory import Architecture
 from tests.memory.conftest import IN, VARIANTS, build, in_float64
 
-LENGTHS = (1, 7, 70)  # within a chunk and beyond it; few, as each is compiled once
-BATCH = 3
+# (length, batch): within a chunk and beyond it; few, as each pair is compiled once
+SHAPES = ((1, 4), (7, 1), (70, 3))
+LONG = (70, 3)
 
 every = pytest.mark.parametrize("variant", VARIANTS)
 
@@ -60,18 +61,18 @@ def close(one: Any, two: Any, tolerance: float = 1e-9) -> None:
     jax.tree.map(compare, one, two)
 
 
-def draw_inputs(data: st.DataObject, cell: Architecture, lengths: Any = LENGTHS) -> Any:
+def draw_inputs(data: st.DataObject, cell: Architecture, shapes: Any = SHAPES) -> Any:
     """Inputs that may repeat, resets of any pattern, and a state that is not empty."""
-    length = data.draw(st.sampled_from(lengths), label="length")
+    length, batch = data.draw(st.sampled_from(shapes), label="length and batch")
     rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
     distinct = data.draw(st.sampled_from([1, 2, 1000]), label="distinct inputs")
     palette = rng.normal(size=(distinct, IN))
-    xs = palette[rng.integers(distinct, size=(BATCH, length))]
+    xs = palette[rng.integers(distinct, size=(batch, length))]
     frequency = data.draw(st.sampled_from([0.0, 0.05, 0.5, 1.0]), label="resets")
-    resets = rng.random((BATCH, length)) < frequency
-    history = rng.normal(size=(BATCH, 7, IN))
-    empty = jax.tree.map(lambda s: jnp.zeros((BATCH, *s.shape), s.dtype), cell.initial_state())
-    state, _ = unroll(cell, empty, jnp.asarray(history), jnp.zeros((BATCH, 7), bool))
+    resets = rng.random((batch, length)) < frequency
+    history = rng.normal(size=(batch, 7, IN))
+    empty = jax.tree.map(lambda s: jnp.zeros((batch, *s.shape), s.dtype), cell.initial_state())
+    state, _ = unroll(cell, empty, jnp.asarray(history), jnp.zeros((batch, 7), bool))
     return state, jnp.asarray(xs), jnp.asarray(resets)
 
 
@@ -91,7 +92,7 @@ def test_unroll_is_scan_of_step(variant: str, data: st.DataObject) -> None:
 @settings(max_examples=10)
 def test_a_reset_is_a_fresh_sequence(variant: str, data: st.DataObject) -> None:
     cell = cell_of(variant)
-    state, xs, resets = draw_inputs(data, cell, lengths=(70,))
+    state, xs, resets = draw_inputs(data, cell, shapes=(LONG,))
     at = data.draw(st.sampled_from([0, 6, 63]), label="reset at")
     resets = resets.at[:, at].set(True)
     final, ys = unroll(cell, state, xs, resets)
@@ -104,7 +105,7 @@ def test_a_reset_is_a_fresh_sequence(variant: str, data: st.DataObject) -> None:
 @settings(max_examples=10)
 def test_cutting_a_chunk_anywhere_changes_nothing(variant: str, data: st.DataObject) -> None:
     cell = cell_of(variant)
-    state, xs, resets = draw_inputs(data, cell, lengths=(70,))
+    state, xs, resets = draw_inputs(data, cell, shapes=(LONG,))
     cut = data.draw(st.sampled_from([1, 7, 63]), label="cut before")
     middle, head = unroll(cell, state, xs[:, :cut], resets[:, :cut])
     final, tail = unroll(cell, middle, xs[:, cut:], resets[:, cut:])
