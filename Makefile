@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint parity golden bench-envs bench-memory clean help
+.PHONY: demo test test-slow lint parity golden bench-envs bench-memory clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -16,6 +16,9 @@ demo: $(VENV)/ready ## roll the three worlds and draw a picture of each into out
 
 test: lint ## lint, type-check, run the fast tests (what CI runs)
 	$(BIN)/python -m pytest -n 2
+
+test-slow: $(VENV)/ready ## train small agents: does it learn?
+	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(VENV)/ready ## ruff and pyright
 	$(BIN)/ruff check .

@@ -59,11 +59,11 @@ def gradient(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by_step(cell: Any, state: Any, xs: jax.Array, resets: jax.Array) -> Any:
-    return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (xs, resets))
+    return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (cell.read(xs), resets))
 
 
 def by_unroll(cell: Any, state: Any, xs: jax.Array, resets: jax.Array) -> Any:
-    return cell.unroll(state, xs, resets)
+    return cell.unroll(state, cell.read(xs), resets)
 
 
 def measure(call: Callable[[], Any], seconds: float) -> float:

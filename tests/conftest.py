@@ -6,6 +6,8 @@ import os
 
 # The tests are about results, not devices.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# They compile much and compute little: the compiler may spare itself its last efforts.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import pytest
 from hypothesis import settings

@@ -41,6 +41,13 @@ def finite_number(field: str, value: object) -> float:
     return float(value)
 
 
+def positive_number(field: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number above zero, else raise an error."""
+    if finite_number(field, value) <= 0:
+        raise BadInput(f"{field}={value!r} is not valid; it must be above 0")
+    return float(value)  # type: ignore[arg-type]
+
+
 def divides(field: str, value: int, of: str, whole: int) -> None:
     """Raise an error unless `value` divides `whole`."""
     whole_number(field, value, 1)

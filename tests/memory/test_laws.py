@@ -30,12 +30,16 @@ def cell_of(variant: str) -> Architecture:
 
 
 def stepped(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
-    return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (xs, resets))
+    return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (cell.read(xs), resets))
+
+
+def unrolled(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
+    return cell.unroll(state, cell.read(xs), resets)
 
 
 @eqx.filter_jit
 def unroll(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
-    return jax.vmap(cell.unroll)(state, xs, resets)
+    return jax.vmap(cell.unroll)(state, cell.read(xs), resets)
 
 
 @eqx.filter_jit
@@ -49,7 +53,7 @@ def both(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
         weights = jnp.cos(jnp.arange(ys.size, dtype=ys.dtype)).reshape(ys.shape)
         return (ys * weights).sum() + sum(parts), (state, ys)
 
-    runs = (stepped, lambda cell, *args: cell.unroll(*args))
+    runs = (stepped, unrolled)
     grad = eqx.filter_value_and_grad(scalar, has_aux=True)
     return [grad((cell, state, xs), run) for run in runs]
 
@@ -134,7 +138,7 @@ def test_ten_thousand_identical_inputs(variant: str) -> None:
     @eqx.filter_jit
     @eqx.filter_value_and_grad
     def total(cell: Architecture) -> Any:
-        _, ys = cell.unroll(cell.initial_state(), xs, resets)
+        _, ys = cell.unroll(cell.initial_state(), cell.read(xs), resets)
         return ys.sum()
 
     value, gradient = total(cell)
@@ -147,8 +151,8 @@ def test_the_memoryless_one_ignores_history() -> None:
     rng = np.random.default_rng(0)
     xs, others = (jnp.asarray(rng.normal(size=(12, IN))) for _ in range(2))
     never = jnp.zeros(12, bool)
-    _, ys = cell.unroll((), xs, never)
-    _, mixed = cell.unroll((), others.at[-1].set(xs[-1]), never)
+    _, ys = cell.unroll((), cell.read(xs), never)
+    _, mixed = cell.unroll((), cell.read(others.at[-1].set(xs[-1])), never)
     np.testing.assert_array_equal(ys[-1], mixed[-1])
 
 
@@ -161,7 +165,7 @@ def test_every_other_one_remembers(variant: str) -> None:
     @jax.jit
     @jax.grad
     def last(first: Any) -> Any:
-        _, ys = cell.unroll(cell.initial_state(), xs.at[0].set(first), jnp.zeros(21, bool))
+        _, ys = unrolled(cell, cell.initial_state(), xs.at[0].set(first), jnp.zeros(21, bool))
         return ys[-1].sum()
 
     assert np.abs(last(xs[0])).max() > 1e-12
@@ -177,12 +181,12 @@ def test_packs_have_their_own_weights(variant: str) -> None:
 
     @eqx.filter_jit
     def train_pack(pack: Any) -> Any:
-        run = eqx.filter_vmap(lambda c, x, r: c.unroll(c.initial_state(), x, r))
+        run = eqx.filter_vmap(lambda c, x, r: unrolled(c, c.initial_state(), x, r))
         return run(pack, xs, resets)
 
     together = train_pack(pack)
     for i, cell in enumerate(runs):
-        alone = eqx.filter_jit(cell.unroll)(cell.initial_state(), xs[i], resets[i])
+        alone = eqx.filter_jit(unrolled)(cell, cell.initial_state(), xs[i], resets[i])
         close(jax.tree.map(lambda leaf, i=i: leaf[i], together), alone)
 
 
@@ -193,10 +197,10 @@ def test_bfloat16(variant: str) -> None:
     cell = jax.tree.map(lambda x: x.astype(jnp.bfloat16), exact)
     xs = jnp.asarray(np.random.default_rng(0).normal(size=(16, IN)), jnp.float32)
     resets = jnp.zeros(16, bool).at[5].set(True)
-    run = eqx.filter_jit(lambda cell, xs: cell.unroll(cell.initial_state(), xs, resets))
+    run = eqx.filter_jit(lambda cell, xs: unrolled(cell, cell.initial_state(), xs, resets))
     state, ys = run(cell, xs.astype(jnp.bfloat16))
     stepped_state, stepped_y = eqx.filter_jit(cell.step)(
-        state, xs[0].astype(jnp.bfloat16), resets[0]
+        state, cell.read(xs[0].astype(jnp.bfloat16)), resets[0]
     )
     leaves = jax.tree.leaves((state, ys, stepped_state, stepped_y))
     assert {leaf.dtype for leaf in leaves} == {jnp.dtype(jnp.bfloat16)}

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from clew import memory
+from clew.layers import Linear, unit
 from clew.memory.architectures.gated_delta_block import GatedDelta
 from clew.memory.architectures.gated_delta_block import State as DeltaState
 from clew.memory.architectures.lstm import State as LSTMState
@@ -21,7 +22,6 @@ from clew.memory.architectures.mamba2 import Mixer
 from clew.memory.architectures.mamba2 import State as MambaState
 from clew.memory.architectures.retnet_block import Retention
 from clew.memory.architectures.retnet_block import State as RetentionState
-from clew.memory.layers import Linear, unit
 from clew.memory.time import delta_rule, in_chunks
 from tests.oracles.memory.recurrences import load
 
@@ -42,10 +42,12 @@ def both_ways(cell: Any, state: Any, xs: jax.Array) -> Any:
     never = jnp.zeros(xs.shape[:2], bool)
 
     def stepped(state: Any, xs: Any, resets: Any) -> Any:
-        return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (xs, resets))
+        return jax.lax.scan(
+            lambda carry, now: cell.step(carry, *now), state, (cell.read(xs), resets)
+        )
 
     looped = jax.jit(jax.vmap(stepped))(state, xs, never)
-    whole = jax.jit(jax.vmap(cell.unroll))(state, xs, never)
+    whole = jax.jit(jax.vmap(cell.unroll))(state, cell.read(xs), never)
     jax.tree.map(near, whole, looped)
     return whole
 

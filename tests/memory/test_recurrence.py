@@ -29,8 +29,8 @@ def test_replayed_is_scanned(variant: str, monkeypatch: pytest.MonkeyPatch) -> N
     def loss(cell: Any, history: Any, xs: Any, resets: Any) -> Any:
         def one(history: Any, xs: Any, resets: Any) -> Any:
             # the first chunk makes a state that the gradient must flow through
-            state, _ = cell.unroll(cell.initial_state(), history, jnp.zeros(5, bool))
-            return cell.unroll(state, xs, resets)
+            state, _ = cell.unroll(cell.initial_state(), cell.read(history), jnp.zeros(5, bool))
+            return cell.unroll(state, cell.read(xs), resets)
 
         state, ys = jax.vmap(one)(history, xs, resets)
         weights = jnp.cos(jnp.arange(ys.size, dtype=ys.dtype)).reshape(ys.shape)

@@ -16,11 +16,12 @@ def main() -> None:
     # jax takes a second to import: not before it is needed
     import tyro
 
+    from clew.cli.bench import bench
     from clew.cli.demo import demo
 
     try:
         tyro.extras.subcommand_cli_from_dict(
-            {"demo": demo},
+            {"demo": demo, "bench": bench},
             prog="clew",
             description="Will an exploration bonus help this agent on this task, "
             "or is memory the bottleneck?",

@@ -18,10 +18,12 @@ S = TypeVar("S")
 class Architecture(eqx.Module, Generic[S]):
     """A recurrent memory for one environment; `vmap` it over environments, and over runs.
 
-    `step` is the recurrence as its paper writes it. `unroll` is the same function over a whole
-    chunk of time, in parallel form where there is one; `unroll == scan(step)` for every pattern
-    of resets is what correct means here. A reset clears the state *before* the input is read,
-    as the first observation of an episode must not meet the last episode's memory.
+    `read` does what depends on the input alone, so that it can be done once for every distinct
+    input. `step` is the recurrence as its paper writes it, on what `read` returned. `unroll` is
+    the same function over a whole chunk of time, in parallel form where there is one; that
+    `unroll == scan(step)` for every pattern of resets is what correct means here. A reset clears
+    the state *before* the input is taken in, as the first observation of an episode must not
+    meet the last episode's memory.
     """
 
     in_size: eqx.AbstractVar[int]
@@ -33,16 +35,18 @@ class Architecture(eqx.Module, Generic[S]):
     def initial_state(self) -> S:
         """The empty memory: all zeros, since a reset multiplies by zero."""
 
+    def read(self, x: Float[Array, "*time in"]) -> Any:
+        """What can be made of inputs without knowing the state; unless overridden, themselves."""
+        return x
+
     @abc.abstractmethod
-    def step(
-        self, state: S, x: Float[Array, " in"], reset: Bool[Array, ""]
-    ) -> tuple[S, Float[Array, " width"]]:
-        """Read one input."""
+    def step(self, state: S, x: Any, reset: Bool[Array, ""]) -> tuple[S, Float[Array, " width"]]:
+        """Take in one input, read."""
 
     def unroll(
-        self, state: S, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: S, xs: Any, resets: Bool[Array, " time"]
     ) -> tuple[S, Float[Array, "time width"]]:
-        """Read a chunk of inputs. Unless overridden, one after the other."""
+        """Take in a chunk of inputs, read. Unless overridden, one after the other."""
         return jax.lax.scan(lambda carry, now: self.step(carry, *now), state, (xs, resets))
 
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from clew.memory.layers import uniform
+from clew.layers import uniform
 
 Window = Float[Array, "past channel"]
 """The last inputs, oldest first: one fewer than the kernel has taps."""

@@ -40,7 +40,7 @@ def describe_one(name: str, memory: Architecture) -> Description:
 
     def step(arrays: Architecture, x: jax.Array, reset: jax.Array) -> object:
         whole = eqx.combine(arrays, static)
-        return whole.step(state, x, reset)
+        return whole.step(state, whole.read(x), reset)
 
     lowered = jax.jit(step).lower(arrays, jnp.zeros(memory.in_size), jnp.bool_(False))
     counted = lowered.cost_analysis() or {}

@@ -22,6 +22,8 @@ from clew.memory.base import cleared
 
 Cell = Callable[[Any, Any, Any], Any]
 """(weights, state, input) → next state. A plain function: methods cannot be hashed."""
+UNROLL = 4
+"""Steps that an accelerator takes in one round of a loop: rounds have a cost of their own."""
 
 
 def recur(cell: Cell, weights: Any, state: Any, inputs: Any, resets: Bool[Array, " time"]) -> Any:
@@ -57,7 +59,7 @@ def _states_before(cell: Cell, weights: Any, state: Any, inputs: Any, resets: An
         state = cleared(state, reset)
         return cell(weights, state, value), state
 
-    return jax.lax.scan(advance, state, (inputs, resets))[1]
+    return jax.lax.scan(advance, state, (inputs, resets), unroll=UNROLL)[1]
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -83,7 +85,7 @@ def _backward(cell: Cell, rest: Any, cotangents: Any) -> tuple[Any, ...]:
 
     nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), cotangents)
     steps = (cotangents, before, inputs, resets)
-    owed, totals = jax.lax.scan(retreat, nothing, steps, reverse=True)
+    owed, totals = jax.lax.scan(retreat, nothing, steps, reverse=True, unroll=UNROLL)
     return totals, owed, None, None, None, None
 
 

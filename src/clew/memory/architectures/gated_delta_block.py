@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import LayerNorm, Linear, decay_rates, linear, rms, unit
 from clew.memory.base import Architecture, cleared
 from clew.memory.convolution import ShortConvolution, Window
-from clew.memory.layers import LayerNorm, Linear, decay_rates, linear, rms, unit
 from clew.memory.time import delta_rule, in_chunks
 
 
@@ -20,6 +20,10 @@ class State(NamedTuple):
 
     window: Window
     memory: Float[Array, "head key value"]
+
+
+Projected = tuple[Array, tuple[Array, Array], Array]
+"""qkv before the convolution; log α and β; z."""
 
 
 class GatedDelta(eqx.Module):
@@ -62,31 +66,34 @@ class GatedDelta(eqx.Module):
         shape = (self.heads, self.key_size, len(self.gain))
         return State(self.convolution.initial_window(), jnp.zeros(shape, self.gain.dtype))
 
+    def read(self, x: Float[Array, "*time width"]) -> Projected:
+        """What comes before the convolution, the rates, and the gate."""
+        return self.qkv(x), self._rates(x), self.z(x)
+
     def step(
-        self, state: State, x: Float[Array, " width"], reset: Bool[Array, ""]
+        self, state: State, x: Projected, reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
         state = cleared(state, reset)
-        window, filtered = self.convolution.unroll(
-            state.window, self.qkv(x)[None], jnp.zeros(1, bool)
-        )
+        qkv, (log_alpha, beta), z = x
+        window, filtered = self.convolution.unroll(state.window, qkv[None], jnp.zeros(1, bool))
         q, k, v = (part[0] for part in self._divide(filtered))
-        log_alpha, beta = self._rates(x)
         kept = jnp.exp(log_alpha)[:, None, None] * state.memory
         error = v - jnp.einsum("hkv,hk->hv", kept, k)
         memory = kept + (beta[:, None] * k)[:, :, None] * error[:, None, :]
         read = jnp.einsum("hkv,hk->hv", memory, q)
-        return State(window, memory), self._show(x, read)
+        return State(window, memory), self._show(z, read)
 
     def unroll(
-        self, state: State, xs: Float[Array, "time width"], resets: Bool[Array, " time"]
+        self, state: State, xs: Projected, resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
-        window, filtered = self.convolution.unroll(state.window, self.qkv(xs), resets)
+        qkv, rates, z = xs
+        window, filtered = self.convolution.unroll(state.window, qkv, resets)
         each = jax.vmap(delta_rule, in_axes=(0, 1, 1, 1, 1, 1, None), out_axes=(0, 1))
-        inputs = (*self._divide(filtered), *self._rates(xs), resets)
+        inputs = (*self._divide(filtered), *rates, resets)
         memory, read = in_chunks(each, state.memory, *inputs)
-        return State(window, memory), self._show(xs, read)
+        return State(window, memory), self._show(z, read)
 
     def _divide(self, filtered: Float[Array, "time channel"]) -> tuple[Array, Array, Array]:
         inner = self.heads * self.key_size
@@ -102,10 +109,10 @@ class GatedDelta(eqx.Module):
         return log_alpha, jax.nn.sigmoid(beta)
 
     def _show(
-        self, x: Float[Array, "*time width"], read: Float[Array, "*time head value"]
+        self, z: Float[Array, "*time inner"], read: Float[Array, "*time head value"]
     ) -> Float[Array, "*time width"]:
         normed = self.gain * rms(read, 1e-6)
-        return self.out(normed.reshape(*read.shape[:-2], -1) * jax.nn.silu(self.z(x)))
+        return self.out(normed.reshape(*read.shape[:-2], -1) * jax.nn.silu(z))
 
 
 class GatedDeltaBlock(Architecture[State]):
@@ -129,18 +136,23 @@ class GatedDeltaBlock(Architecture[State]):
         """The layer's."""
         return self.delta.initial_state()
 
+    def read(self, x: Float[Array, "*time in"]) -> tuple[Array, Any]:
+        """The residual stream, and what the layer makes of it alone."""
+        u = self.enter(x)
+        return u, self.delta.read(self.norm(u))
+
     def step(
-        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+        self, state: State, x: tuple[Array, Any], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        u = self.enter(x)
-        state, y = self.delta.step(state, self.norm(u), reset)
+        u, projected = x
+        state, y = self.delta.step(state, projected, reset)
         return state, u + y
 
     def unroll(
-        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: State, xs: tuple[Array, Any], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
-        us = self.enter(xs)
-        state, ys = self.delta.unroll(state, self.norm(us), resets)
+        us, projected = xs
+        state, ys = self.delta.unroll(state, projected, resets)
         return state, us + ys

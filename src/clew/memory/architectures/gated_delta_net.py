@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.recurrence import recur
 from clew.memory.time import delta_rule, in_chunks
 from clew.validate import whole_number
@@ -43,6 +43,15 @@ class State(NamedTuple):
 
     memory: Float[Array, "key value"]
     h: Float[Array, " width"]
+
+
+class Read(NamedTuple):
+    """What depends on the input alone."""
+
+    association: tuple[Array, Array, Array, Array, Array]
+    """q, k, v, log α, β."""
+    drive: Float[Array, "*time width"]
+    """W_x x."""
 
 
 class GatedDeltaNet(Architecture[State]):
@@ -84,35 +93,36 @@ class GatedDeltaNet(Architecture[State]):
         memory = jnp.zeros((self.assoc_size, self.assoc_size), dtype)
         return State(memory, jnp.zeros(self.width, dtype))
 
-    def step(
-        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
-        """One step."""
-        memory, h = cleared(state, reset)
-        q, k, v, log_alpha, beta = self._project(x)
-        kept = jnp.exp(log_alpha) * memory
-        memory = kept + beta * k[:, None] * (v - kept.T @ k)
-        h = _advance(self.of_state, h, self._drive(x, memory.T @ q))
-        return State(memory, h), h
-
-    def unroll(
-        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
-        """The memory of all steps of a chunk at once; then the tanh recurrence."""
-        memory, read = in_chunks(delta_rule, state.memory, *self._project(xs), resets)
-        hs = recur(_advance, self.of_state, state.h, self._drive(xs, read), resets)
-        return State(memory, hs[-1]), hs
-
-    def _project(self, x: Float[Array, "*time in"]) -> tuple[Array, ...]:
+    def read(self, x: Float[Array, "*time in"]) -> Read:
+        """What is written and asked for, and what drives the tanh recurrence directly."""
         q, k, v = jnp.split(self.qkv(x), 3, -1)
         gates = self.gates(x)
         log_alpha, beta = jax.nn.log_sigmoid(gates[..., 0]), jax.nn.sigmoid(gates[..., 1])
-        return unit(q), unit(k), v, log_alpha, beta
+        return Read((unit(q), unit(k), v, log_alpha, beta), self.of_input(x))
+
+    def step(
+        self, state: State, x: Read, reset: Bool[Array, ""]
+    ) -> tuple[State, Float[Array, " width"]]:
+        """One step."""
+        memory, h = cleared(state, reset)
+        q, k, v, log_alpha, beta = x.association
+        kept = jnp.exp(log_alpha) * memory
+        memory = kept + beta * k[:, None] * (v - kept.T @ k)
+        h = _advance(self.of_state, h, self._drive(x.drive, memory.T @ q))
+        return State(memory, h), h
+
+    def unroll(
+        self, state: State, xs: Read, resets: Bool[Array, " time"]
+    ) -> tuple[State, Float[Array, "time width"]]:
+        """The memory of all steps of a chunk at once; then the tanh recurrence."""
+        memory, read = in_chunks(delta_rule, state.memory, *xs.association, resets)
+        hs = recur(_advance, self.of_state, state.h, self._drive(xs.drive, read), resets)
+        return State(memory, hs[-1]), hs
 
     def _drive(
-        self, x: Float[Array, "*time in"], read: Float[Array, "*time value"]
+        self, drive: Float[Array, "*time width"], read: Float[Array, "*time value"]
     ) -> Float[Array, "*time width"]:
-        return self.of_input(x) + self.of_read(self.read_norm(read))
+        return drive + self.of_read(self.read_norm(read))
 
 
 def _advance(of_state: Linear, h: Float[Array, " width"], drive: Array) -> Float[Array, " width"]:

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.recurrence import recur
 
 State = Float[Array, " width"]
@@ -51,18 +51,22 @@ class GRU(Architecture[State]):
         """h = 0."""
         return jnp.zeros(self.width, self.of_state.weight.dtype)
 
+    def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time rows"]:
+        """Every gate's share of the input."""
+        return self.of_input(x)
+
     def step(
-        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+        self, state: State, x: Float[Array, " rows"], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        h = _advance(self, cleared(state, reset), self.of_input(x))
+        h = _advance(self, cleared(state, reset), x)
         return h, h
 
     def unroll(
-        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: State, xs: Float[Array, "time rows"], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
-        """What does not depend on the state is computed for all steps at once."""
-        hs = recur(_advance, self, state, self.of_input(xs), resets)
+        """Step by step: what does not depend on the state was done in `read`."""
+        hs = recur(_advance, self, state, xs, resets)
         return hs[-1], hs
 
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.recurrence import recur
 
 
@@ -62,18 +62,22 @@ class LSTM(Architecture[State]):
         zeros = jnp.zeros(self.width, self.of_state.weight.dtype)
         return State(zeros, zeros)
 
+    def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time rows"]:
+        """Every gate's share of the input."""
+        return self.of_input(x)
+
     def step(
-        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+        self, state: State, x: Float[Array, " rows"], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        state = _advance(self, cleared(state, reset), self.of_input(x))
+        state = _advance(self, cleared(state, reset), x)
         return state, state.h
 
     def unroll(
-        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: State, xs: Float[Array, "time rows"], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
-        """What does not depend on the state is computed for all steps at once."""
-        states = recur(_advance, self, state, self.of_input(xs), resets)
+        """Step by step: what does not depend on the state was done in `read`."""
+        states = recur(_advance, self, state, xs, resets)
         return jax.tree.map(lambda leaf: leaf[-1], states), states.h
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import LayerNorm, Linear, decay_rates, linear, rms
 from clew.memory.base import Architecture, cleared, register
 from clew.memory.convolution import ShortConvolution, Window
-from clew.memory.layers import LayerNorm, Linear, decay_rates, linear, rms
 from clew.memory.time import decaying_sum, in_chunks
 from clew.validate import divides, whole_number
 
@@ -21,6 +21,10 @@ class State(NamedTuple):
 
     window: Window
     sum: Float[Array, "head state value"]
+
+
+Projected = tuple[Array, Array, Array]
+"""z, u, dt."""
 
 
 class Mixer(eqx.Module):
@@ -61,13 +65,19 @@ class Mixer(eqx.Module):
         total = jnp.zeros((self.heads, self.states, value), self.gain.dtype)
         return State(self.convolution.initial_window(), total)
 
+    def read(self, x: Float[Array, "*time width"]) -> Projected:
+        """What comes before the convolution."""
+        inner = len(self.gain)
+        z, u, delta = jnp.split(self.enter(x), (inner, 2 * inner + 2 * self.states), -1)
+        return z, u, jax.nn.softplus(delta + self.dt_bias)
+
     def step(
-        self, state: State, x: Float[Array, " width"], reset: Bool[Array, ""]
+        self, state: State, x: Projected, reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
         state = cleared(state, reset)
         never = jnp.zeros(1, bool)
-        z, u, dt = (part[0] for part in self._project(x[None]))
+        z, u, dt = x
         window, filtered = self.convolution.unroll(state.window, u[None], never)
         v, b, c = (part[0] for part in self._divide(filtered))
         decay = jnp.exp(self._log_decay(dt))[:, None, None]
@@ -76,10 +86,10 @@ class Mixer(eqx.Module):
         return State(window, total), self._show(z, v, read)
 
     def unroll(
-        self, state: State, xs: Float[Array, "time width"], resets: Bool[Array, " time"]
+        self, state: State, xs: Projected, resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
-        z, u, dt = self._project(xs)
+        z, u, dt = xs
         window, filtered = self.convolution.unroll(state.window, u, resets)
         v, b, c = self._divide(filtered)
         each = jax.vmap(decaying_sum, in_axes=(0, None, None, 1, 1, None), out_axes=(0, 1))
@@ -87,11 +97,6 @@ class Mixer(eqx.Module):
         inputs = (c, b, weighted, self._log_decay(dt), resets)
         total, read = in_chunks(each, state.sum, *inputs)
         return State(window, total), self._show(z, v, read)
-
-    def _project(self, xs: Float[Array, "time width"]) -> tuple[Array, Array, Array]:
-        inner = len(self.gain)
-        z, u, delta = jnp.split(self.enter(xs), (inner, 2 * inner + 2 * self.states), -1)
-        return z, u, jax.nn.softplus(delta + self.dt_bias)
 
     def _divide(self, filtered: Float[Array, "time channel"]) -> tuple[Array, Array, Array]:
         inner = len(self.gain)
@@ -145,18 +150,23 @@ class Mamba2(Architecture[State]):
         """The mixer's."""
         return self.mixer.initial_state()
 
+    def read(self, x: Float[Array, "*time in"]) -> tuple[Array, Any]:
+        """The residual stream, and what the layer makes of it alone."""
+        u = self.enter(x)
+        return u, self.mixer.read(self.norm(u))
+
     def step(
-        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+        self, state: State, x: tuple[Array, Any], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        u = self.enter(x)
-        state, y = self.mixer.step(state, self.norm(u), reset)
+        u, projected = x
+        state, y = self.mixer.step(state, projected, reset)
         return state, u + y
 
     def unroll(
-        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: State, xs: tuple[Array, Any], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
-        us = self.enter(xs)
-        state, ys = self.mixer.unroll(state, self.norm(us), resets)
+        us, projected = xs
+        state, ys = self.mixer.unroll(state, projected, resets)
         return state, us + ys

@@ -6,8 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import Linear, orthogonal
 from clew.memory.base import Architecture, register
-from clew.memory.layers import Linear, orthogonal
 
 
 @register("Memoryless")
@@ -27,14 +27,18 @@ class Memoryless(Architecture[tuple[()]]):
         """Nothing."""
         return ()
 
+    def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time width"]:
+        """All there is to do."""
+        return self.linear(x)
+
     def step(
-        self, state: tuple[()], x: Float[Array, " in"], reset: Bool[Array, ""]
+        self, state: tuple[()], x: Float[Array, " width"], reset: Bool[Array, ""]
     ) -> tuple[tuple[()], Float[Array, " width"]]:
         """Forget everything but now."""
-        return (), self.linear(x)
+        return (), x
 
     def unroll(
-        self, state: tuple[()], xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: tuple[()], xs: Float[Array, "time width"], resets: Bool[Array, " time"]
     ) -> tuple[tuple[()], Float[Array, "time width"]]:
         """All steps at once."""
-        return (), self.linear(xs)
+        return (), xs

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import LayerNorm, Linear, linear
 from clew.memory.architectures.retnet_block import RetNetBlock
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.layers import LayerNorm, Linear, linear
 from clew.memory.time import decaying_sum, in_chunks
 from clew.validate import divides
 
@@ -57,28 +57,29 @@ class RetNet(Architecture[State]):
         size = self.width // self.heads
         return jnp.zeros((self.heads, size, size), self.qkv.weight.dtype)
 
+    def read(self, x: Float[Array, "*time in"]) -> list[Float[Array, "*time head size"]]:
+        """Query, key and value."""
+        q, k, v = jnp.split(self.qkv(self.norm(x)), 3, -1)
+        k = k * (self.width // self.heads) ** -0.5
+        return [part.reshape(*part.shape[:-1], self.heads, -1) for part in (q, k, v)]
+
     def step(
-        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+        self, state: State, x: list[Float[Array, "head size"]], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        q, k, v = self._project(x)
-        decay = jnp.exp(log_decay(self.heads, x.dtype))[:, None, None]
+        q, k, v = x
+        decay = jnp.exp(log_decay(self.heads, q.dtype))[:, None, None]
         state = decay * cleared(state, reset) + k[:, :, None] * v[:, None, :]
         return state, self._show(jnp.einsum("hkv,hk->hv", state, q))
 
     def unroll(
-        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: State, xs: list[Float[Array, "time head size"]], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
-        decays = jnp.broadcast_to(log_decay(self.heads, xs.dtype), (len(xs), self.heads))
+        decays = jnp.broadcast_to(log_decay(self.heads, xs[0].dtype), xs[0].shape[:2])
         each = jax.vmap(decaying_sum, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
-        state, read = in_chunks(each, state, *self._project(xs), decays, resets)
+        state, read = in_chunks(each, state, *xs, decays, resets)
         return state, self._show(read)
-
-    def _project(self, x: Float[Array, "*time in"]) -> list[Float[Array, "*time head size"]]:
-        q, k, v = jnp.split(self.qkv(self.norm(x)), 3, -1)
-        k = k * (self.width // self.heads) ** -0.5
-        return [part.reshape(*part.shape[:-1], self.heads, -1) for part in (q, k, v)]
 
     def _show(self, read: Float[Array, "*time head value"]) -> Float[Array, "*time width"]:
         return self.out_norm(self.out(read.reshape(*read.shape[:-2], self.width)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from clew.layers import LayerNorm, Linear, linear, rms
 from clew.memory.base import Architecture, cleared
-from clew.memory.layers import LayerNorm, Linear, linear, rms
 from clew.memory.time import decay_over, decaying_sum, in_chunks
 from clew.validate import BadInput
 
@@ -21,6 +21,10 @@ class State(NamedTuple):
 
     sum: Float[Array, "head key value"]
     weight: Float[Array, " head"]
+
+
+Projected = tuple[Array, Array, Array, Array]
+"""Query, key, value, gate."""
 
 
 class Retention(eqx.Module):
@@ -57,25 +61,32 @@ class Retention(eqx.Module):
         dtype = self.keys.weight.dtype
         return State(jnp.zeros((self.heads, *sizes), dtype), jnp.zeros(self.heads, dtype))
 
+    def read(self, x: Float[Array, "*time width"]) -> Projected:
+        """Query, key and value of every head, and the gate."""
+        parts = self.queries(x), self.keys(x), self.values(x)
+        q, k, v = (part.reshape(*part.shape[:-1], self.heads, -1) for part in parts)
+        return q, k * k.shape[-1] ** -0.5, v, self.gate(x)
+
     def step(
-        self, state: State, x: Float[Array, " width"], reset: Bool[Array, ""]
+        self, state: State, x: Projected, reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        q, k, v = self._project(x)
+        q, k, v, gate = x
         state = cleared(state, reset)
         decay = jnp.exp(self._log_decay)
         turned = turn_back(state.sum, self._angles)
         total = decay[:, None, None] * turned + k[:, :, None] * v[:, None, :]
         state = State(total, decay * state.weight + 1)
         read = jnp.einsum("hkv,hk->hv", state.sum, q)
-        return state, self._show(x, read, state.weight)
+        return state, self._show(gate, read, state.weight)
 
     def unroll(
-        self, state: State, xs: Float[Array, "time width"], resets: Bool[Array, " time"]
+        self, state: State, xs: Projected, resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
-        state, (read, count) = in_chunks(self._chunk, state, *self._project(xs), resets)
-        return state, self._show(xs, read, count)
+        *qkv, gate = xs
+        state, (read, count) = in_chunks(self._chunk, state, *qkv, resets)
+        return state, self._show(gate, read, count)
 
     def _chunk(
         self,
@@ -97,19 +108,14 @@ class Retention(eqx.Module):
         after = State(turn_back(total, place[-1] * self._angles), counts[:, -1])
         return after, (read, counts.T)
 
-    def _project(self, x: Float[Array, "*time width"]) -> list[Float[Array, "*time head size"]]:
-        parts = self.queries(x), self.keys(x), self.values(x)
-        q, k, v = (part.reshape(*part.shape[:-1], self.heads, -1) for part in parts)
-        return [q, k * k.shape[-1] ** -0.5, v]
-
     def _show(
         self,
-        x: Float[Array, "*time width"],
+        gate: Float[Array, "*time inner"],
         read: Float[Array, "*time head value"],
         count: Float[Array, "*time head"],
     ) -> Float[Array, "*time width"]:
         normed = rms(read * jax.lax.rsqrt(count)[..., None], 1e-6)
-        return self.out(jax.nn.silu(self.gate(x)) * normed.reshape(*read.shape[:-2], -1))
+        return self.out(jax.nn.silu(gate) * normed.reshape(*read.shape[:-2], -1))
 
     @property
     def _log_decay(self) -> Float[Array, " head"]:
@@ -153,21 +159,26 @@ class RetNetBlock(Architecture[State]):
         """Retention's."""
         return self.retention.initial_state()
 
+    def read(self, x: Float[Array, "*time in"]) -> tuple[Array, Any]:
+        """The residual stream, and what the layer makes of it alone."""
+        u = self.enter(x)
+        return u, self.retention.read(self.norm(u))
+
     def step(
-        self, state: State, x: Float[Array, " in"], reset: Bool[Array, ""]
+        self, state: State, x: tuple[Array, Any], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        x = self.enter(x)
-        state, y = self.retention.step(state, self.norm(x), reset)
-        return state, self._finish(x + y)
+        u, projected = x
+        state, y = self.retention.step(state, projected, reset)
+        return state, self._finish(u + y)
 
     def unroll(
-        self, state: State, xs: Float[Array, "time in"], resets: Bool[Array, " time"]
+        self, state: State, xs: tuple[Array, Any], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
-        xs = self.enter(xs)
-        state, ys = self.retention.unroll(state, self.norm(xs), resets)
-        return state, self._finish(xs + ys)
+        us, projected = xs
+        state, ys = self.retention.unroll(state, projected, resets)
+        return state, self._finish(us + ys)
 
     def _finish(self, u: Float[Array, "*time width"]) -> Float[Array, "*time width"]:
         return u + self.down(jax.nn.gelu(self.up(self.feed_norm(u))))

@@ -1,6 +1,8 @@
-"""The few layers that memories are made of. All work on the last axis, whatever stands before."""
+"""The few layers that all networks here are made of. All work on the last axis of their input."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -11,8 +13,24 @@ xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
 
 
 def orthogonal(key: PRNGKeyArray, rows: int, columns: int, gain: float = 1.0) -> Array:
-    """A matrix with orthonormal rows or columns, times `gain`."""
-    return jax.nn.initializers.orthogonal(gain)(key, (rows, columns))
+    """A matrix with orthonormal rows or columns, times `gain`, uniform over all such matrices.
+
+    By Gram and Schmidt, each column twice, not by LAPACK: batched over a pack's runs, LAPACK's
+    decompositions can deadlock jaxlib 0.10 on a CPU.
+    """
+    long, short = max(rows, columns), min(rows, columns)
+    drawn = jax.random.normal(key, (short, long))
+    exactly = partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
+
+    def straighten(i: Array, done: Float[Array, "short long"]) -> Float[Array, "short long"]:
+        row = done[i]
+        before = jnp.where(jnp.arange(short)[:, None] < i, done, 0)
+        for _ in range(2):
+            row = row - exactly(exactly(before, row), before)
+        return done.at[i].set(row / jnp.linalg.norm(row))
+
+    basis = jax.lax.fori_loop(0, short, straighten, drawn)
+    return gain * (basis if rows <= columns else basis.T)
 
 
 def uniform(key: PRNGKeyArray, shape: tuple[int, ...], bound: float) -> Array:
@@ -43,6 +61,29 @@ class Linear(eqx.Module):
 def linear(key: PRNGKeyArray, out: int, in_size: int, bias: bool = False) -> Linear:
     """A Xavier-uniform layer; a bias starts at zero."""
     return Linear(xavier(key, (out, in_size)), jnp.zeros(out) if bias else None)
+
+
+class Mlp(eqx.Module):
+    """Linear layers with ReLU between them."""
+
+    layers: tuple[Linear, ...]
+
+    def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:  # noqa: D102
+        for layer in self.layers[:-1]:
+            x = jax.nn.relu(layer(x))
+        return self.layers[-1](x)
+
+
+def mlp(key: PRNGKeyArray, *sizes: int, gain: float = 2**0.5) -> Mlp:
+    """Orthogonal layers of these sizes, with biases at zero."""
+    pairs = list(zip(sizes[1:], sizes[:-1], strict=True))
+    keys = jax.random.split(key, len(pairs))
+    return Mlp(tuple(scaled(k, *pair, gain) for k, pair in zip(keys, pairs, strict=True)))
+
+
+def scaled(key: PRNGKeyArray, out: int, in_size: int, gain: float) -> Linear:
+    """An orthogonal layer times `gain`, with a bias at zero."""
+    return Linear(orthogonal(key, out, in_size, gain), jnp.zeros(out))
 
 
 class LayerNorm(eqx.Module):

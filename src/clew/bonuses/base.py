@@ -1,0 +1,72 @@
+"""The interface that every bonus speaks."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+
+from clew.envs.sight import Sight
+from clew.registry import Registry
+from clew.validate import one_of, positive_number
+
+S = TypeVar("S")
+
+
+class Seen(NamedTuple):
+    """All that a bonus may know of a rollout: what was seen and done, never what was paid."""
+
+    obs: Shaped[Array, "time env *obs"]
+    """What the agent saw when it acted."""
+    first: Bool[Array, "time env"]
+    """Whether that was the first observation of an episode."""
+    action: Int[Array, "time env"]
+    arrival: Shaped[Array, "time env *obs"]
+    """What the action led to: the last observation of the episode if it ended there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Bonus(abc.ABC, Generic[S]):
+    """An episodic exploration bonus: options in the fields, everything else in its state.
+
+    It scores the arrival of every step from the observations alone; the agent's memory never
+    reaches it, and nothing of it but the number reaches the agent.
+    """
+
+    normalise: bool = True
+    """Divide by the standard deviation of all scores so far."""
+    clip: float = 10.0
+    """The most that is delivered in one step, after normalisation and before the coefficient."""
+
+    def __post_init__(self) -> None:
+        one_of("normalise", self.normalise, (False, True))
+        positive_number("clip", self.clip)
+
+    @abc.abstractmethod
+    def init(self, sight: Sight, envs: int, key: PRNGKeyArray) -> S:
+        """The state before the first rollout, for one run of `envs` environments."""
+
+    @abc.abstractmethod
+    def score(self, sight: Sight, state: S, seen: Seen) -> tuple[S, Float[Array, "time env"]]:
+        """Score every arrival of a rollout, in the order of time."""
+
+    def learn(self, sight: Sight, state: S, seen: Seen, key: PRNGKeyArray) -> S:
+        """Train on the rollout that was scored. Unless overridden, there is nothing to train."""
+        return state
+
+
+bonuses: Registry[Bonus] = Registry("bonus", "clew.bonuses.methods")
+register = bonuses.register
+"""Decorates a bonus's class with the name that `make` knows it by."""
+
+
+def make(name: str, /, **options: Any) -> Bonus:
+    """Make the bonus called `name`; `names()` lists them, and each documents its options."""
+    return bonuses.make(name, **options)
+
+
+def names() -> tuple[str, ...]:
+    """The names that `make` accepts."""
+    return bonuses.names()

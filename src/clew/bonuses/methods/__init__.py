@@ -1,0 +1,1 @@
+"""One bonus a file; whatever registers itself here exists."""

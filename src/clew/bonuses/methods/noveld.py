@@ -1,0 +1,100 @@
+"""NovelD (Zhang et al. 2021): stepping from the known to the new, once per episode."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from clew.bonuses.base import Bonus, Seen, register
+from clew.bonuses.visits import Visits
+from clew.envs.sight import Sight
+from clew.layers import Mlp, mlp
+from clew.validate import one_of, positive_number, whole_number
+
+
+class Distillation(eqx.Module):
+    """Random network distillation: the predictor has learned the target where it has been."""
+
+    target: Mlp
+    predictor: Mlp
+
+    def error(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch"]:
+        """Mean squared error over the features."""
+        wanted = jax.lax.stop_gradient(self.target)(x)
+        return ((self.predictor(x) - wanted) ** 2).mean(-1)
+
+
+class State(NamedTuple):
+    """The networks, the predictor's optimiser, and what each episode has seen."""
+
+    networks: Distillation
+    optimiser: Any
+    visits: Visits
+
+
+@register("noveld")
+@dataclasses.dataclass(frozen=True)
+class NovelD(Bonus[State]):
+    """The paper's equation 2, with w the error of random network distillation:
+
+        b_t = max(w(o_{t+1}) − α w(o_t), 0) · [o_{t+1} is new to this episode]
+
+    An episode's first observation counts as seen.
+    """  # fmt: skip
+
+    alpha: float = 0.5
+    """How much of the novelty that one comes from is taken off."""
+    hidden: int = 128
+    """Width of the hidden layer."""
+    features: int = 64
+    """Size of target and prediction."""
+    learning_rate: float = 1e-4
+    """Of the predictor, with Adam: one step over the whole rollout."""
+    novelty: Literal["squared", "norm"] = "squared"
+    """w: the mean squared error, as in RND's paper, or its root, as in NovelD's own code."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for field in ("alpha", "learning_rate"):
+            positive_number(field, getattr(self, field))
+        for field in ("hidden", "features"):
+            whole_number(field, getattr(self, field), 1)
+        one_of("novelty", self.novelty, ("squared", "norm"))
+
+    def init(self, sight: Sight, envs: int, key: PRNGKeyArray) -> State:
+        """Two different random networks."""
+        sizes = (sight.size, self.hidden, self.features)
+        networks = Distillation(*(mlp(k, *sizes) for k in jax.random.split(key)))
+        optimiser = self._adam.init(networks.predictor)
+        return State(networks, optimiser, Visits.none(sight.env, envs))
+
+    def score(
+        self, sight: Sight, state: State, seen: Seen
+    ) -> tuple[State, Float[Array, "time env"]]:
+        """Pay for the gain in novelty, if the arrival is new."""
+        errors = [sight.through(state.networks.error, obs) for obs in (seen.obs, seen.arrival)]
+        before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
+        visits, new = state.visits.through(seen)
+        scores = jnp.maximum(after - self.alpha * before, 0) * new
+        return state._replace(visits=visits), scores
+
+    def learn(self, sight: Sight, state: State, seen: Seen, key: PRNGKeyArray) -> State:
+        """Bring the predictor one step nearer to the target where the rollout went."""
+        target, predictor = state.networks.target, state.networks.predictor
+
+        def loss(predictor: Mlp) -> Float[Array, ""]:
+            return sight.through(Distillation(target, predictor).error, seen.arrival).mean()
+
+        change, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
+        predictor = jax.tree.map(jnp.add, predictor, change)
+        return State(Distillation(target, predictor), optimiser, state.visits)
+
+    @property
+    def _adam(self) -> Any:
+        return optax.adam(self.learning_rate)

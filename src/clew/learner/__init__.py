@@ -1,0 +1,25 @@
+"""Recurrent PPO with episodic bonuses: one compiled program trains a pack of runs."""
+
+from clew.learner.checkpoint import from_arrays, to_arrays
+from clew.learner.history import History, tail_mean
+from clew.learner.pack import Pack
+from clew.learner.program import Program
+from clew.learner.run import Run, State
+from clew.learner.settings import Knobs, Settings
+from clew.learner.train import Progress, legs, train
+
+__all__ = [
+    "History",
+    "Knobs",
+    "Pack",
+    "Program",
+    "Progress",
+    "Run",
+    "Settings",
+    "State",
+    "from_arrays",
+    "legs",
+    "tail_mean",
+    "to_arrays",
+    "train",
+]

@@ -1,0 +1,118 @@
+"""Values and advantages: what the critic thinks of a rollout, and how much better it went."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from clew.learner.agent import Agent
+from clew.learner.program import Program
+from clew.learner.rollout import Players, Rollout
+
+
+class Valued(NamedTuple):
+    """What the critic makes of a rollout."""
+
+    value: Float[Array, "time env"]
+    """Of what was seen."""
+    following: Float[Array, "time env"]
+    """Of what was arrived at, in the same episode: where it was cut short, of its last view."""
+    memories: Any
+    """The critic's memory at the beginning of each chunk."""
+
+
+def appraise(
+    program: Program, agent: Agent, players: Players, rollout: Rollout
+) -> tuple[Players, Valued]:
+    """Let the critic see the rollout; `players` are those after it, the critic's memory before it.
+
+    The critic is not needed to act, so it reads whole chunks at once, as it does in training.
+    """
+    sight, s = program.sight, program.settings
+    seer = agent.seer
+    symbols = seer.symbols(sight)
+    obs, first = (_cut(x, s.chunk) for x in (rollout.obs, rollout.first))
+
+    def chunk(memory: Any, now: Any) -> tuple[Any, Any]:
+        obs, first = now
+        after, features = seer.unroll(memory, seer.see(sight, symbols, obs), first)
+        return after, (agent.value(features), memory)
+
+    memory, (value, memories) = jax.lax.scan(chunk, players.valuing, (obs, first))
+    value = value.reshape(s.steps, s.envs)
+    seen = seer.see(sight, symbols, players.running.obs)
+    last = agent.value(seer.step(memory, seen, players.first)[1])
+    following = jnp.concatenate((value[1:], last[None]))
+    cut_short = rollout.truncated & ~rollout.terminated
+
+    def replay(start: Any, obs: Array, first: Array) -> Float[Array, "time env"]:
+        return agent.value(seer.unroll(start, seer.see(sight, symbols, obs), first)[1])
+
+    following = _after_truncation(replay, cut_short, following, rollout, memories, s.chunk)
+    return players._replace(valuing=memory), Valued(value, following, memories)
+
+
+def advantages(
+    reward: Float[Array, "time env"],
+    valued: Valued,
+    terminated: Bool[Array, "time env"],
+    ended: Bool[Array, "time env"],
+    gamma: Float[Array, ""],
+    gae_lambda: float,
+) -> Float[Array, "time env"]:
+    """Generalised advantage estimation (Schulman et al. 2016).
+
+    Nothing follows a terminated episode; a truncated one would have gone on, and is worth what
+    the critic says of its last view. Neither passes on what the next episode brings.
+    """
+    surprise = reward + gamma * jnp.where(terminated, 0, valued.following) - valued.value
+
+    def back(later: Array, now: Any) -> tuple[Array, Array]:
+        surprise, ended = now
+        advantage = surprise + gamma * gae_lambda * jnp.where(ended, 0, later)
+        return advantage, advantage
+
+    start = jnp.zeros_like(surprise[0])
+    return jax.lax.scan(back, start, (surprise, ended), reverse=True)[1]
+
+
+def _after_truncation(
+    replay: Any, cut_short: Array, following: Array, rollout: Rollout, memories: Any, chunk: int
+) -> Float[Array, "time env"]:
+    """Put the values of last views in where episodes were cut short.
+
+    The memory with which such a view would be met exists nowhere; it is made again by replaying
+    the chunk up to there. Truncation is rare, so this loops while any environment has one left:
+    mostly not at all.
+    """
+    envs = jnp.arange(cut_short.shape[1])
+
+    def more(carry: Any) -> Array:
+        return carry[0].any()
+
+    def settle(carry: Any) -> Any:
+        left, following = carry
+        t = jnp.argmax(left, axis=0)  # the next one in each environment, if there is one
+        which, place = t // chunk, t % chunk
+        window = (which * chunk)[None] + jnp.arange(chunk)[:, None]
+        obs, first = (x[window, envs] for x in (rollout.obs, rollout.first))
+        # one place more than a chunk, for the view after the chunk's last action
+        obs, first = (jnp.concatenate((x, x[:1])) for x in (obs, first))
+        here = jnp.arange(chunk + 1)[:, None] == place + 1
+        final = rollout.arrival[t, envs]
+        wide = here.reshape(here.shape + (1,) * (obs.ndim - 2))
+        obs = jnp.where(wide, final[None], obs)
+        start = jax.tree.map(lambda x: x[which, envs], memories)
+        value = replay(start, obs, first & ~here)[place + 1, envs]
+        present = left[t, envs]
+        value = jnp.where(present, value, following[t, envs])
+        return left.at[t, envs].set(False), following.at[t, envs].set(value)
+
+    return jax.lax.while_loop(more, settle, (cut_short, following))[1]
+
+
+def _cut(x: Array, chunk: int) -> Array:
+    return x.reshape(-1, chunk, *x.shape[1:])

@@ -1,0 +1,59 @@
+"""A pack's state as named arrays, and back, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from clew.learner.pack import Pack
+from clew.learner.run import State
+from clew.validate import BadInput
+
+
+def to_arrays(state: State) -> dict[str, np.ndarray]:
+    """Every leaf by its path. Random keys become the integers they are made of."""
+    leaves = jax.tree_util.tree_leaves_with_path(state)
+    return {_name(path): np.asarray(_plain(leaf)) for path, leaf in leaves}
+
+
+def from_arrays(pack: Pack, arrays: Mapping[str, np.ndarray]) -> State:
+    """The state that `to_arrays` took apart, if it is one of this pack's."""
+    like = jax.eval_shape(pack.begin)
+    paths, structure = jax.tree_util.tree_flatten_with_path(like)
+    names = [_name(path) for path, _ in paths]
+    if missing := sorted(set(names) ^ set(arrays)):
+        raise BadInput(
+            f"this is not a checkpoint of this pack: {missing[0]} is in only one of them"
+        )
+    leaves = [
+        _restored(name, leaf, arrays[name]) for name, (_, leaf) in zip(names, paths, strict=True)
+    ]
+    return jax.tree.unflatten(structure, leaves)
+
+
+def _restored(name: str, like: jax.ShapeDtypeStruct, array: np.ndarray) -> jax.Array:
+    plain = jax.eval_shape(_plain, like)
+    if (array.shape, array.dtype) != (plain.shape, plain.dtype):
+        raise BadInput(
+            f"this is not a checkpoint of this pack: {name} is {array.dtype}{array.shape}, "
+            f"and should be {plain.dtype}{plain.shape}"
+        )
+    # a copy: what jax is given must not change under it
+    value = jnp.array(array)
+    return jax.random.wrap_key_data(value) if _is_key(like) else value
+
+
+def _plain(leaf: Any) -> Any:
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _name(path: Any) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator="/")

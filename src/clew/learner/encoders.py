@@ -1,0 +1,133 @@
+"""From an observation to a vector: a perceptron, or for images the convolutions of DQN."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from clew.envs.sight import Sight
+from clew.layers import Linear, Mlp, mlp, scaled
+from clew.learner.patches import Patches, distinct_patches
+from clew.validate import BadInput, one_of
+
+KINDS = ("auto", "mlp", "cnn")
+CONVOLUTIONS = ((8, 4), (4, 2), (3, 1))
+"""Kernel and stride of each."""
+CHANNELS = (32, 64, 64)
+SMALLEST = 36
+"""Pixels along a side that three convolutions need."""
+
+Encoder = Any
+"""`of_symbols(sight)` and `of_arrays(arrays)`, both to [*batch, width]."""
+
+
+def choose_encoder(kind: str, sight: Sight) -> str:
+    """Settle `auto`, and refuse images that are none or too small."""
+    one_of("encoder", kind, KINDS)
+    is_image = len(sight.shape) == 3 and min(sight.shape[:2]) >= SMALLEST
+    if kind == "cnn" and not is_image:
+        raise BadInput(
+            f"encoder='cnn' is not valid; observations of {type(sight.env).__name__} have shape "
+            f"{sight.shape}, and convolutions need images of at least {SMALLEST}×{SMALLEST} "
+            "pixels: choose 'mlp' or 'auto'"
+        )
+    return ("cnn" if is_image else "mlp") if kind == "auto" else kind
+
+
+def make_encoder(kind: str, sight: Sight, hidden: int, width: int, key: PRNGKeyArray) -> Encoder:
+    """An encoder for this world's observations."""
+    if choose_encoder(kind, sight) == "cnn":
+        return NatureCnn(sight.shape, width, key=key)
+    return FlatMlp(mlp(key, sight.size, hidden, hidden, width))
+
+
+class FlatMlp(eqx.Module):
+    """Two hidden layers over the flat observation."""
+
+    network: Mlp
+
+    def of_symbols(self, sight: Sight) -> Float[Array, "symbol width"]:
+        """Of every symbol."""
+        assert sight.table is not None
+        return self.network(jnp.asarray(sight.table.reshape(-1, sight.size)))
+
+    def of_arrays(self, sight: Sight, arrays: Float[Array, "*any"]) -> Float[Array, "*batch width"]:
+        """Of arrays, whatever they are a batch of."""
+        batch = arrays.shape[: arrays.ndim - len(sight.shape)]
+        return self.network(arrays.reshape(*batch, -1))
+
+
+class NatureCnn(eqx.Module):
+    """Mnih et al. (2015): three convolutions, ReLU after each, and a linear layer.
+
+    Written as matrix products over patches: with weights of their own for every run of a pack,
+    convolutions would become grouped ones, which are several times slower.
+    """
+
+    convolutions: tuple[Linear, ...]
+    """Columns in the order kernel, kernel, channel."""
+    out: Linear
+
+    def __init__(self, shape: tuple[int, ...], width: int, *, key: PRNGKeyArray):
+        keys = jax.random.split(key, 4)
+        inputs = (shape[-1], *CHANNELS[:-1])
+        self.convolutions = tuple(
+            scaled(k, out, kernel * kernel * channels, 2**0.5)
+            for k, out, (kernel, _), channels in zip(
+                keys, CHANNELS, CONVOLUTIONS, inputs, strict=False
+            )
+        )
+        sides = [_side(side) for side in shape[:2]]
+        self.out = scaled(keys[3], width, sides[0] * sides[1] * CHANNELS[-1], 2**0.5)
+
+    def of_symbols(self, sight: Sight) -> Float[Array, "symbol width"]:
+        """Of every symbol, each distinct patch once."""
+        patches = _patches(sight)
+        x = jnp.zeros(())
+        for layer, weights in zip(patches.layers, self.convolutions, strict=True):
+            if layer.gather is None:
+                fields = jnp.asarray(layer.pixels)
+            else:
+                fields = layer.gather(x)
+                fields = fields.reshape(len(fields), -1)
+            x = jax.nn.relu(weights(fields))
+        x = patches.images(x)
+        return self.out(x.reshape(len(x), -1))
+
+    def of_arrays(self, sight: Sight, arrays: Float[Array, "*any"]) -> Float[Array, "*batch width"]:
+        """Of images, whatever they are a batch of."""
+        batch = arrays.shape[:-3]
+        x = arrays.reshape(-1, *arrays.shape[-3:])
+        for weights, (kernel, stride) in zip(self.convolutions, CONVOLUTIONS, strict=True):
+            x = jax.nn.relu(weights(windows(x, kernel, stride)))
+        return self.out(x.reshape(*batch, -1))
+
+
+def windows(
+    x: Float[Array, "image h w c"], kernel: int, stride: int
+) -> Float[Array, "image a b p"]:
+    """The patches that a convolution sees, by slicing: entries in the order kernel, kernel, c."""
+    rows, columns = ((side - kernel) // stride + 1 for side in x.shape[1:3])
+    parts = [
+        x[:, i : i + rows * stride : stride, j : j + columns * stride : stride]
+        for i in range(kernel)
+        for j in range(kernel)
+    ]
+    return jnp.concatenate(parts, -1)
+
+
+def _side(side: int) -> int:
+    for kernel, stride in CONVOLUTIONS:
+        side = (side - kernel) // stride + 1
+    return side
+
+
+@cache
+def _patches(sight: Sight) -> Patches:
+    assert sight.table is not None
+    return distinct_patches(sight.table, CONVOLUTIONS)

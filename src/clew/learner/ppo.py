@@ -1,0 +1,217 @@
+"""Proximal policy optimisation with truncated backpropagation through time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+
+from clew.envs.sight import Sight
+from clew.learner.agent import Agent, components, outlook
+from clew.learner.program import Program
+from clew.learner.rollout import log_prob_of
+from clew.learner.settings import Settings
+
+ADAM: Any = optax.scale_by_adam(eps=1e-5)
+
+
+class Experience(NamedTuple):
+    """A rollout as PPO learns from it. Also a minibatch of it: chunks in the place of envs."""
+
+    obs: Shaped[Array, "time env *obs"]
+    first: Bool[Array, "time env"]
+    action: Int[Array, "time env"]
+    log_prob: Float[Array, "time env"]
+    advantage: Float[Array, "time env"]
+    target: Float[Array, "time env"]
+    """Of the critic."""
+
+
+class Losses(NamedTuple):
+    """What one minibatch, or the mean over an update's, looked like."""
+
+    policy_loss: Float[Array, ""]
+    value_loss: Float[Array, ""]
+    entropy: Float[Array, ""]
+    kl: Float[Array, ""]
+    """Of the new policy from the old one, by the estimate E[r − 1 − log r]."""
+    clipped: Float[Array, ""]
+    """Share of steps whose ratio lies outside the clip range."""
+    ratio_error: Float[Array, ""]
+    """Largest |ratio − 1|; at the first minibatch of an update nothing has changed yet."""
+
+
+class Report(NamedTuple):
+    """An update in numbers."""
+
+    mean: Losses
+    first_ratio_error: Float[Array, ""]
+    gradient_norm: Float[Array, " component"]
+    """Before clipping, averaged over the minibatches."""
+    minibatches: Int[Array, ""]
+    """Applied before the update ended."""
+    finite: Bool[Array, ""]
+
+
+class _Progress(NamedTuple):
+    agent: Agent
+    optimiser: Any
+    done: Int[Array, ""]
+    stop: Bool[Array, ""]
+    total: Losses
+    norms: Float[Array, " component"]
+    first_ratio_error: Float[Array, ""]
+    finite: Bool[Array, ""]
+
+
+def update(
+    program: Program,
+    agent: Agent,
+    optimiser: Any,
+    experience: Experience,
+    memories: tuple[Any, Any],
+    knobs: Any,
+    key: PRNGKeyArray,
+    allowed: Bool[Array, ""],
+) -> tuple[Agent, Any, Report]:
+    """Several epochs over a rollout, ended early if the policy has moved too far.
+
+    A minibatch whose loss or gradient is not finite ends the update, and is not applied.
+    """
+    s = program.settings
+    chunks, starts = in_chunks(experience, s.chunk), _flat(memories)
+    batches = minibatches(key, s)
+
+    def body(now: _Progress) -> _Progress:
+        chosen = batches[now.done]
+        batch = jax.tree.map(lambda x: x[:, chosen], chunks)
+        start = jax.tree.map(lambda x: x[chosen], starts)
+
+        def objective(agent: Agent) -> tuple[Array, Losses]:
+            return loss(agent, program.sight, s, batch, start, knobs.entropy)
+
+        (total, losses), slope = jax.value_and_grad(objective, has_aux=True)(now.agent)
+        slope, norms = clip_components(slope, s.max_grad_norm)
+        finite = jnp.isfinite(total) & jnp.isfinite(norms).all()
+        apply = finite & (losses.kl <= 1.5 * s.target_kl)
+        change, optimiser = ADAM.update(slope, now.optimiser)
+        agent = jax.tree.map(lambda p, c: p - knobs.learning_rate * c, now.agent, change)
+        keep = _chosen(apply)
+        return _Progress(
+            agent=keep(agent, now.agent),
+            optimiser=keep(optimiser, now.optimiser),
+            done=now.done + apply,
+            stop=~apply,
+            total=keep(jax.tree.map(jnp.add, now.total, losses), now.total),
+            norms=keep(now.norms + norms, now.norms),
+            first_ratio_error=jnp.where(now.done == 0, losses.ratio_error, now.first_ratio_error),
+            finite=finite,
+        )
+
+    nothing = _Progress(
+        agent=agent,
+        optimiser=optimiser,
+        done=jnp.int32(0),
+        stop=~allowed,
+        total=Losses(*jnp.zeros(len(Losses._fields))),
+        norms=jnp.zeros(len(components(agent))),
+        first_ratio_error=jnp.float32(0),
+        finite=jnp.bool_(True),
+    )
+    end = jax.lax.while_loop(lambda now: ~now.stop & (now.done < len(batches)), body, nothing)
+    count = jnp.maximum(end.done, 1)
+    report = Report(
+        mean=jax.tree.map(lambda total: total / count, end.total),
+        first_ratio_error=end.first_ratio_error,
+        gradient_norm=end.norms / count,
+        minibatches=end.done,
+        finite=end.finite,
+    )
+    return end.agent, end.optimiser, report
+
+
+def loss(
+    agent: Agent,
+    sight: Sight,
+    settings: Settings,
+    batch: Experience,
+    start: tuple[Any, Any],
+    entropy_coef: Float[Array, ""],
+) -> tuple[Float[Array, ""], Losses]:
+    """PPO's clipped objective, the critic's squared error, and the entropy."""
+    logits, value = outlook(agent, sight, start, batch.obs, batch.first)
+    logs = jax.nn.log_softmax(logits)
+    moved = log_prob_of(logits, batch.action) - batch.log_prob
+    ratio = jnp.exp(moved)
+    gain = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
+    bounded = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+    policy_loss = -jnp.minimum(ratio * gain, bounded * gain).mean()
+    value_loss = ((value - batch.target) ** 2).mean()
+    entropy = -(jnp.exp(logs) * logs).sum(-1).mean()
+    total = policy_loss + settings.value_coef * value_loss - entropy_coef * entropy
+    losses = Losses(
+        policy_loss=policy_loss,
+        value_loss=value_loss,
+        entropy=entropy,
+        kl=(ratio - 1 - moved).mean(),
+        clipped=(jnp.abs(ratio - 1) > settings.clip).mean(),
+        ratio_error=jnp.abs(ratio - 1).max(),
+    )
+    return total, losses
+
+
+def in_chunks(experience: Experience, chunk: int) -> Experience:
+    """Cut time into chunks and lay them side by side: [time, env] → [chunk, piece · env]."""
+
+    def cut(x: Shaped[Array, "time env *rest"]) -> Shaped[Array, "chunk piece_env *rest"]:
+        pieces = x.reshape(-1, chunk, *x.shape[1:])
+        return jnp.moveaxis(pieces, 0, 1).reshape(chunk, -1, *x.shape[2:])
+
+    return jax.tree.map(cut, experience)
+
+
+def minibatches(key: PRNGKeyArray, settings: Settings) -> Int[Array, "minibatch chunk"]:
+    """Which chunks each minibatch of an update has: every epoch has every chunk once."""
+    orders = [
+        jax.random.permutation(k, settings.chunks) for k in jax.random.split(key, settings.epochs)
+    ]
+    return jnp.concatenate(orders).reshape(-1, settings.chunks_per_batch)
+
+
+def clip_components(slope: Agent, largest: float) -> tuple[Agent, Float[Array, " component"]]:
+    """Scale each component's gradient to a norm of at most `largest`; the norms before that."""
+    norms = {name: _norm(part) for name, part in components(slope).items()}
+    scale = {name: jnp.minimum(1, largest / (norm + 1e-6)) for name, norm in norms.items()}
+
+    def scaled(name: str, part: Any) -> Any:
+        return jax.tree.map(lambda g: g * scale[name], part)
+
+    def backbone(who: str, part: Any) -> Any:
+        if part is None:
+            return None
+        encoder = scaled(f"{who} encoder", part.encoder)
+        return type(part)(encoder, scaled(f"{who} memory", part.memory))
+
+    clipped = Agent(
+        actor=backbone("actor", slope.actor),
+        critic=backbone("critic", slope.critic),
+        policy=scaled("actor head", slope.policy),
+        value=scaled("critic head", slope.value),
+    )
+    return clipped, jnp.stack(list(norms.values()))
+
+
+def _norm(part: Any) -> Float[Array, ""]:
+    return jnp.sqrt(sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(part)), jnp.float32(0)))
+
+
+def _flat(memories: Any) -> Any:
+    """[piece, env, …] → [piece · env, …]."""
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), memories)
+
+
+def _chosen(condition: Bool[Array, ""]) -> Any:
+    return lambda new, old: jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -1,0 +1,110 @@
+"""Hyperparameters, with the study's values as defaults."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+from clew.learner.encoders import KINDS
+from clew.validate import BadInput, divides, finite_number, one_of, positive_number, whole_number
+
+PRECISIONS = ("highest", "default")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Knobs:
+    """What may differ between the runs of a pack without another program."""
+
+    learning_rate: float = 1e-4
+    """Adam's, for the agent."""
+    gamma: float = 0.995
+    """Discount."""
+    entropy: float = 0.008
+    """Weight of the policy's entropy."""
+    bonus_coef: float = 0.03
+    """What a unit of delivered bonus is worth in reward."""
+
+    def __post_init__(self) -> None:
+        positive_number("learning_rate", self.learning_rate)
+        if not 0 <= finite_number("gamma", self.gamma) <= 1:
+            raise BadInput(f"gamma={self.gamma!r} is not valid; it must be from 0 to 1")
+        for field in ("entropy", "bonus_coef"):
+            finite_number(field, getattr(self, field))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a compiled program is made for."""
+
+    envs: int = 16
+    """Environments that a run plays side by side."""
+    steps: int = 512
+    """Steps of each in a rollout."""
+    chunk: int = 64
+    """Steps that gradients travel back: rollouts are cut into chunks of so many."""
+    chunks_per_batch: int = 32
+    """Chunks in a minibatch."""
+    epochs: int = 4
+    """Passes over a rollout."""
+    clip: float = 0.2
+    """How far the probability ratio may go from 1."""
+    gae_lambda: float = 0.95
+    """λ of the generalised advantage."""
+    value_coef: float = 1.0
+    """Weight of the critic's loss."""
+    max_grad_norm: float = 0.5
+    """Largest norm of each component's gradient."""
+    target_kl: float = 0.05
+    """An update ends when a minibatch has gone 1.5 times as far from the old policy."""
+    encoder: Literal["auto", "mlp", "cnn"] = "auto"
+    """auto: convolutions for images, a perceptron for everything else."""
+    encoder_width: int = 128
+    """Size of an encoded observation."""
+    encoder_hidden: int = 256
+    """Width of the perceptron's hidden layers."""
+    memory_width: int = 128
+    """Size of what a memory puts out, and of the critic's head."""
+    shared: bool = False
+    """One backbone for both; the critic then reads its features without teaching them."""
+    eval_every: int = 10
+    """Rollouts from one evaluation to the next."""
+    eval_episodes: int = 20
+    """Episodes of an evaluation, with the deterministic policy."""
+    precision: Literal["highest", "default"] = "highest"
+    """Of matrix products: float32, or what the device does by default (TF32 on a GPU)."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            if field.type == "int":
+                whole_number(field.name, getattr(self, field.name), 1)
+        for name in ("clip", "max_grad_norm", "target_kl"):
+            positive_number(name, getattr(self, name))
+        finite_number("value_coef", self.value_coef)
+        if not 0 <= finite_number("gae_lambda", self.gae_lambda) <= 1:
+            raise BadInput(f"gae_lambda={self.gae_lambda!r} is not valid; it must be from 0 to 1")
+        one_of("encoder", self.encoder, KINDS)
+        one_of("shared", self.shared, (False, True))
+        one_of("precision", self.precision, PRECISIONS)
+        whole_number("memory_width", self.memory_width, 2)
+        if self.chunk > self.steps:
+            raise BadInput(
+                f"chunk={self.chunk} is not valid; it is longer than a rollout of "
+                f"steps={self.steps}"
+            )
+        divides("chunk", self.chunk, "steps", self.steps)
+        divides("chunks_per_batch", self.chunks_per_batch, "envs × steps / chunk", self.chunks)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks in a rollout."""
+        return self.envs * self.steps // self.chunk
+
+    @property
+    def rollout(self) -> int:
+        """Environment steps in a rollout."""
+        return self.envs * self.steps
+
+    @property
+    def leg(self) -> int:
+        """Environment steps from one evaluation to the next."""
+        return self.rollout * self.eval_every

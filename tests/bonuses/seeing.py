@@ -1,0 +1,198 @@
+"""Rollouts to score, made up or played, and slow computations to compare with."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from clew import envs
+from clew.bonuses import Bonus, Seen
+from clew.envs import Environment
+from clew.envs.sight import Sight
+from clew.layers import Mlp
+
+# arrays that differ in one entry, in the order of entries, or in nothing but where a 1 is
+PALETTE = np.array(
+    [[0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [1, 2, 3, 4], [4, 3, 2, 1], [2, 1, 4, 3]], np.uint8
+).reshape(-1, 2, 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unlisted(Environment):
+    """A world whose observations are arrays; only what bonuses need of it works."""
+
+    horizon_: int = 40
+
+    event_names = ("step",)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return ("stay", "go", "jump")
+
+    @property
+    def obs_shape(self) -> tuple[int, ...]:
+        return (2, 2)
+
+    @property
+    def obs_dtype(self) -> np.dtype:
+        return np.dtype(np.uint8)
+
+    @property
+    def obs_high(self) -> int:
+        return 4
+
+    @property
+    def horizon(self) -> int:
+        return self.horizon_
+
+    @property
+    def typical_length(self) -> int:
+        return self.horizon_
+
+    def reward_variants(self) -> Any:
+        return {"sparse": {}}
+
+    def level(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def start(self, level: Any) -> Any:
+        raise NotImplementedError
+
+    def step(self, state: Any, action: Any, key: Any) -> Any:
+        raise NotImplementedError
+
+    def info(self, state: Any) -> Any:
+        raise NotImplementedError
+
+    def picture(self, state: Any) -> Any:
+        raise NotImplementedError
+
+
+@cache
+def sight_of(name: str, **options: Any) -> Sight:
+    return Sight(Unlisted() if name == "Unlisted" else envs.make(name, **options))
+
+
+@cache
+def fresh(bonus: Bonus, sight: Sight, n_envs: int, seed: int = 0) -> Any:
+    """A bonus's first state; made once, as it takes a while to compile."""
+    return jax.jit(lambda key: bonus.init(sight, n_envs, key))(jax.random.key(seed))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def score(bonus: Bonus, sight: Sight, state: Any, seen: Seen) -> Any:
+    return bonus.score(sight, state, seen)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def learn(bonus: Bonus, sight: Sight, state: Any, seen: Seen, key: Any) -> Any:
+    return bonus.learn(sight, state, seen, key)
+
+
+def wander(rng: Any, sight: Sight, time: int, n_envs: int, resets: float) -> Seen:
+    """Observations at random, episodes of any length; the first step begins one."""
+    symbols = len(PALETTE) if sight.table is None else len(sight.table)
+    first = rng.random((time, n_envs)) < resets
+    first[0] = True
+    obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
+    arrival = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
+    arrival[:-1] = np.where(first[1:], arrival[:-1], obs[1:])
+    action = rng.integers(len(sight.env.action_names), size=(time, n_envs)).astype(np.int32)
+    if sight.table is None:
+        obs, arrival = PALETTE[obs], PALETTE[arrival]
+    return Seen(*map(jnp.asarray, (obs, first, action, arrival)))
+
+
+@partial(jax.jit, static_argnums=(0, 2, 3))
+def play(env: Environment, key: Any, time: int, n_envs: int) -> Seen:
+    """Act at random."""
+
+    def one(key: Any) -> Seen:
+        level_key, act_key, key = jax.random.split(key, 3)
+        levels = envs.lay_out(env, level_key, time)
+        actions = jax.random.randint(act_key, (time,), 0, len(env.action_names))
+
+        def step(carry: Any, now: Any) -> Any:
+            running, first = carry
+            after, result = envs.advance(env, levels, running, *now)
+            seen = Seen(running.obs, first, now[0], result.obs)
+            return (after, result.terminated | result.truncated), seen
+
+        start = (envs.begin(env, levels), jnp.bool_(True))
+        return jax.lax.scan(step, start, (actions, jax.random.split(key, time)))[1]
+
+    return jax.vmap(one, out_axes=1)(jax.random.split(key, n_envs))
+
+
+def cut(seen: Seen, at: int) -> tuple[Seen, Seen]:
+    """Two rollouts, one after the other."""
+    return Seen(*(x[:at] for x in seen)), Seen(*(x[at:] for x in seen))
+
+
+def flat64(sight: Sight, obs: Any) -> np.ndarray:
+    """Observations one by one, as flat arrays of float64 in [0, 1]."""
+    batch = obs.shape[: obs.ndim - (len(sight.shape) if sight.env.n_symbols is None else 0)]
+    alphabet = sight.env.alphabet
+    arrays = np.asarray(obs) if alphabet is None else alphabet[np.asarray(obs)]
+    return arrays.reshape(*batch, -1).astype(np.float64) / sight.env.obs_high
+
+
+def mlp64(network: Mlp, x: np.ndarray) -> np.ndarray:
+    """The network in float64."""
+    for i, layer in enumerate(network.layers):
+        assert layer.bias is not None
+        x = x @ np.asarray(layer.weight, np.float64).T + np.asarray(layer.bias, np.float64)
+        x = np.maximum(x, 0) if i < len(network.layers) - 1 else x
+    return x
+
+
+def widen(tree: Any) -> Any:
+    return jax.tree.map(lambda x: np.asarray(x, np.float64), tree)
+
+
+def slope64(loss: Any, tree: Any) -> Any:
+    """Gradient of `loss` in float64."""
+    with jax.enable_x64(True):
+        return widen(jax.jit(jax.grad(loss))(jax.tree.map(jnp.asarray, widen(tree))))
+
+
+class Adam:
+    """Kingma & Ba's algorithm 1, in numpy."""
+
+    def __init__(self, tree: Any, rate: float):
+        self.tree, self.rate, self.t = widen(tree), rate, 0
+        self.m = self.v = jax.tree.map(np.zeros_like, self.tree)
+
+    def step(self, slope: Any) -> Any:
+        self.t += 1
+        self.m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, self.m, slope)
+        self.v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, self.v, slope)
+
+        def moved(x: Any, m: Any, v: Any) -> Any:
+            m, v = m / (1 - 0.9**self.t), v / (1 - 0.999**self.t)
+            return x - self.rate * m / (np.sqrt(v) + 1e-8)
+
+        self.tree = jax.tree.map(moved, self.tree, self.m, self.v)
+        return self.tree
+
+    def agrees(self, tree: Any, moments: Any) -> None:
+        """The moments, and the weights wherever rounding cannot turn a step around."""
+
+        def near(mine: Any, its: Any) -> None:
+            np.testing.assert_allclose(its, mine, rtol=1e-3, atol=1e-5 * np.abs(mine).max() + 1e-30)
+
+        jax.tree.map(near, self.m, moments.mu)
+        jax.tree.map(near, self.v, moments.nu)
+        sure = jax.tree.map(lambda m: np.abs(m) > 1e-3 * np.abs(m).max(), self.m)
+        assert sum(s.sum() for s in jax.tree.leaves(sure)) > 20
+
+        def moved(s: Any, mine: Any, its: Any) -> None:
+            off = np.abs(np.asarray(its, np.float64) - mine)[s]
+            assert off.max(initial=0) < 0.02 * self.rate
+
+        jax.tree.map(moved, sure, self.tree, tree)

@@ -1,0 +1,130 @@
+"""From scores to what is delivered."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.bonuses import Bonus, Delivery, Scale, Seen, bonuses, names
+from tests.bonuses.seeing import sight_of
+
+SHAPES = ((1, 1), (5, 3), (64, 4))
+SIGHT = sight_of("TinyReproduce")
+KEY = jax.random.key(0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Told(Bonus[Any]):
+    """Scores what it is told to, in `obs`; its state counts what was asked of it, in order."""
+
+    def init(self, sight: Any, envs: int, key: Any) -> Any:
+        return jnp.int32(0)
+
+    def score(self, sight: Any, state: Any, seen: Seen) -> Any:
+        return 10 * state + 1, seen.obs
+
+    def learn(self, sight: Any, state: Any, seen: Seen, key: Any) -> Any:
+        return 10 * state + 2
+
+
+def telling(scores: Any) -> Seen:
+    scores = jnp.asarray(scores, jnp.float32)
+    return Seen(scores, scores > 0, jnp.zeros(scores.shape, jnp.int32), scores)
+
+
+@partial(jax.jit, static_argnums=1)
+def pay(delivery: Delivery, bonus: Bonus, seen: Seen) -> Any:
+    return delivery.pay(bonus, SIGHT, seen, KEY)
+
+
+def begin(bonus: Bonus) -> Delivery:
+    return Delivery.init(bonus, SIGHT, 4, KEY)
+
+
+including = jax.jit(Scale.including)
+
+
+@given(data=st.data())
+def test_the_scale_is_that_of_all_scores_so_far(data: st.DataObject) -> None:
+    """Whatever the batches, and in whatever order they come."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
+    shapes = data.draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=6), label="shapes")
+    sizes = data.draw(st.sampled_from([1e-3, 1.0, 100.0]), label="size")
+    batches = [np.float32(rng.gamma(rng.uniform(0.2, 3), sizes, shape)) for shape in shapes]
+    shuffled = [batches[i] for i in rng.permutation(len(batches))]
+    for order in (batches, shuffled):
+        scale, so_far = Scale.empty(), np.zeros(0)
+        for batch in order:
+            scale = including(scale, jnp.asarray(batch))
+            so_far = np.concatenate([so_far, np.float64(batch).ravel()])
+            assert float(scale.number) == len(so_far)
+            np.testing.assert_allclose(scale.mean, so_far.mean(), rtol=1e-4)
+            np.testing.assert_allclose(scale.std, so_far.std(), rtol=1e-4, atol=1e-6 * sizes)
+
+
+def test_an_empty_scale_has_no_spread() -> None:
+    assert float(Scale.empty().std) == 0
+
+
+@given(data=st.data())
+@settings(max_examples=20)
+def test_what_is_delivered(data: st.DataObject) -> None:
+    """Scores over the standard deviation of all so far, this rollout's included, in [0, clip]."""
+    clip = data.draw(st.sampled_from([0.5, 10.0]), label="clip")
+    normalise = data.draw(st.booleans(), label="normalise")
+    bonus = Told(normalise=normalise, clip=clip)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
+    delivery, so_far = begin(bonus), np.zeros(0)
+    for _ in range(3):
+        told = rng.normal(size=(16, 4)).astype(np.float32) * 20  # a score below zero pays nothing
+        so_far = np.concatenate([so_far, np.float64(told).ravel()])
+        delivery, scores, delivered = pay(delivery, bonus, telling(told))
+        np.testing.assert_array_equal(scores, told)
+        expected = np.clip(told / (so_far.std() if normalise else 1), 0, clip)
+        np.testing.assert_allclose(delivered, expected, rtol=1e-4, atol=1e-6)
+        assert delivered.min() >= 0
+        assert delivered.max() <= clip
+
+
+def test_scored_before_trained_on() -> None:
+    delivery, _, _ = pay(begin(Told()), Told(), telling(np.ones((16, 4))))
+    assert int(delivery.state) == 12
+    delivery, _, _ = pay(delivery, Told(), telling(np.ones((16, 4))))
+    assert int(delivery.state) == 1212
+
+
+def test_zeros_are_delivered_as_zeros() -> None:
+    _, _, delivered = pay(begin(Told()), Told(), telling(np.zeros((16, 4))))
+    np.testing.assert_array_equal(delivered, 0)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1.0, 3.3, 7.7])
+@pytest.mark.parametrize("shape", [(16, 4), (37, 5)])
+def test_a_constant_score_is_not_blown_up(value: float, shape: tuple[int, int]) -> None:
+    """It has no spread of its own, though its mean is rounded."""
+    delivery = begin(Told())
+    for _ in range(3):
+        delivery, _, delivered = pay(delivery, Told(), telling(np.full(shape, value)))
+        np.testing.assert_allclose(delivered, value, rtol=1e-5)
+
+
+def test_bonuses_see_nothing_of_rewards() -> None:
+    assert Seen._fields == ("obs", "first", "action", "arrival")
+    for name in names():
+        factory: Any = bonuses[name].factory()
+        for method, arguments in {
+            "init": ("sight", "envs", "key"),
+            "score": ("sight", "state", "seen"),
+            "learn": ("sight", "state", "seen", "key"),
+        }.items():
+            parameters = tuple(inspect.signature(getattr(factory, method)).parameters)
+            assert parameters == ("self", *arguments)

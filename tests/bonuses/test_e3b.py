@@ -1,0 +1,206 @@
+"""E3B against its equation in float64, and what its features are trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew import bonuses
+from clew.bonuses import Seen
+from clew.bonuses.methods.e3b import E3B
+from clew.validate import BadInput
+from tests.bonuses.seeing import (
+    Adam,
+    cut,
+    flat64,
+    fresh,
+    learn,
+    mlp64,
+    play,
+    score,
+    sight_of,
+    slope64,
+    wander,
+)
+
+TIME, ENVS = 24, 3
+SMALL: dict[str, Any] = {"features": 6, "hidden": 12}
+
+
+def ellipses(bonus: E3B, before: np.ndarray, first: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """The equation, inverting anew at every step."""
+    time, n_envs = first.shape
+    scores = np.zeros((time, n_envs))
+    for env in range(n_envs):
+        total = np.zeros(0)
+        for t in range(time):
+            if first[t, env]:
+                total = bonus.ridge * np.eye(bonus.features)
+                if bonus.count_first:
+                    total = total + np.outer(before[t, env], before[t, env])
+            phi = after[t, env]
+            scores[t, env] = phi @ np.linalg.inv(total) @ phi
+            total = total + np.outer(phi, phi)
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("world", "options"),
+    [
+        ("TinyReproduce", {}),
+        ("TinyReproduce", {"count_first": False, "ridge": 0.1}),
+        ("Unlisted", {"ridge": 0.3}),
+    ],
+)
+@given(data=st.data())
+@settings(max_examples=10)
+def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject) -> None:
+    """Over episodes of any length, and over two rollouts with the state carried between them."""
+    sight, bonus = sight_of(world), E3B(**SMALL, **options)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
+    frequency = data.draw(st.sampled_from([0.0, 0.03, 0.3, 1.0]), label="resets")
+    seen = wander(rng, sight, 2 * TIME, ENVS, frequency)
+    at_cut = data.draw(st.booleans(), label="an episode begins with the second rollout")
+    seen = seen._replace(first=seen.first.at[TIME].set(at_cut))
+
+    state = fresh(bonus, sight, ENVS)
+    before, after = (mlp64(state.model.features, flat64(sight, o)) for o in (seen[0], seen[3]))
+    expected = ellipses(bonus, before, np.asarray(seen.first), after)
+    one, two = cut(seen, TIME)
+    state, head = score(bonus, sight, state, one)
+    _, tail = score(bonus, sight, state, two)
+    np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(("ridge", "size"), [(1.0, 1.0), (0.1, 1.0), (0.01, 30.0)])
+def test_a_score_is_never_negative(ridge: float, size: float) -> None:
+    """2,000 times the same. In float32 small scores are inexact, the more so the larger φ."""
+    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, ridge=ridge)
+    same = jnp.full((2000, 1), 2, jnp.int32)
+    seen = Seen(same, jnp.arange(2000)[:, None] == 0, 0 * same, same)
+    state = fresh(bonus, sight, 1)
+    grown = eqx.tree_at(
+        lambda s: s.model.features.layers[-1].weight, state, replace_fn=lambda w: w * size
+    )
+    _, scores = score(bonus, sight, grown, seen)
+    scores = np.asarray(scores)[:, 0]
+    assert np.isfinite(scores).all()
+    assert (scores >= 0).all()
+    if size == 1:
+        phi = mlp64(grown.model.features, flat64(sight, same[0]))[0]
+        expected = 1 / (np.arange(1, 2001) + ridge / (phi @ phi))
+        np.testing.assert_allclose(scores, expected, rtol=1e-2, atol=2e-3)
+
+
+def loss_over(pairs: Any) -> Any:
+    """Mean cross-entropy of the action, pair by pair, without any table."""
+
+    def loss(model: Any) -> Any:
+        before, action, after = (jnp.asarray(np.array(x)) for x in zip(*pairs, strict=True))
+
+        def of_pair(before: Any, action: Any, after: Any) -> Any:
+            logits = model.action(jnp.concatenate([model.features(x) for x in (before, after)]))
+            return jnp.log(jnp.exp(logits).sum()) - logits[action]
+
+        return jax.vmap(of_pair)(before, action, after).mean()
+
+    return loss
+
+
+def episodes_with_a_last_symbol() -> Seen:
+    """Symbol 4 is where every episode ends, and is seen nowhere else."""
+    rng = np.random.default_rng(3)
+    seen = jax.tree.map(np.array, wander(rng, sight_of("TinyReproduce"), 8, 2, 0.35))
+    seen = seen._replace(obs=rng.integers(4, size=(8, 2)).astype(np.int32))
+    last = np.concatenate([seen.first[1:], np.ones((1, 2), bool)])
+    following = np.concatenate([seen.obs[1:], seen.obs[:1]])
+    assert last.sum() > 4
+    assert (~last).sum() > 4
+    return jax.tree.map(jnp.asarray, seen._replace(arrival=np.where(last, 4, following)))
+
+
+def test_training_is_on_the_steps_and_nothing_else() -> None:
+    """Two rollouts with one batch each are two steps of Adam over the steps' own pairs."""
+    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, batch=100)
+    seen = episodes_with_a_last_symbol()
+    state = fresh(E3B(**SMALL), sight, 2)
+    steps = [(t, env) for t in range(8) for env in range(2)]
+    obs, arrival = flat64(sight, seen.obs), flat64(sight, seen.arrival)
+    action = np.asarray(seen.action)
+    loss = loss_over([(obs[s], int(action[s]), arrival[s]) for s in steps])
+
+    by_hand = Adam(state.model, bonus.learning_rate)
+    for i in range(2):
+        by_hand.step(slope64(loss, by_hand.tree))
+        state = learn(bonus, sight, state, seen, jax.random.key(i))
+        by_hand.agrees(state.model, state.optimiser[0])
+
+    # the comparison can tell: pairs of consecutive `obs` across boundaries have another slope
+    across = loss_over([(obs[t, e], int(action[t, e]), obs[t + 1, e]) for t, e in steps if t < 7])
+    slope, other = (slope64(each, by_hand.tree) for each in (loss, across))
+    apart = jax.tree.map(lambda a, b: np.abs(a - b).max() / np.abs(a).max(), slope, other)
+    assert max(jax.tree.leaves(apart)) > 0.1
+
+
+@given(data=st.data())
+@settings(max_examples=5)
+def test_where_episodes_begin_does_not_matter_to_training(data: st.DataObject) -> None:
+    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, batch=100)
+    seen = episodes_with_a_last_symbol()
+    first = np.array(data.draw(st.lists(st.booleans(), min_size=16, max_size=16), label="first"))
+    state = fresh(E3B(**SMALL), sight, 2)
+    others = [seen, seen._replace(first=jnp.asarray(first.reshape(8, 2)))]
+    one, two = (learn(bonus, sight, state, each, jax.random.key(0)) for each in others)
+    jax.tree.map(np.testing.assert_array_equal, one, two)
+
+
+@pytest.mark.parametrize(("batch", "steps"), [(5, 3), (17, 1)])
+def test_an_epoch_leaves_out_what_fills_no_batch(batch: int, steps: int) -> None:
+    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, batch=batch)
+    state = fresh(E3B(**SMALL), sight, 2)
+    after = learn(bonus, sight, state, episodes_with_a_last_symbol(), jax.random.key(0))
+    assert int(after.optimiser[0].count) == steps
+    np.testing.assert_array_equal(after.inverse, state.inverse)
+
+
+def test_the_action_is_learned() -> None:
+    """On rollouts not seen before: better than before, and than knowing nothing."""
+    sight = sight_of("MiniGrid-MemoryS7")
+    bonus = E3B(features=16, hidden=32, batch=64, learning_rate=3e-3)
+    state = fresh(bonus, sight, 4)
+    seen = [play(sight.env, jax.random.key(i), 128, 4) for i in range(9)]
+    unseen = tuple(x.reshape(-1) for x in (seen[8].obs, seen[8].action, seen[8].arrival))
+    loss = jax.jit(lambda state: state.model.loss(sight, *unseen))
+    before = loss(state)
+    for i in range(8):
+        state = learn(bonus, sight, state, seen[i], jax.random.key(i))
+    after = float(loss(state))
+    assert after < before
+    assert after < 0.9 * np.log(len(sight.env.action_names))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("ridge", 0.0),
+        ("ridge", float("nan")),
+        ("learning_rate", -1.0),
+        ("hidden", 0),
+        ("features", 2.5),
+        ("features", True),
+        ("batch", 0),
+        ("count_first", 1),
+        ("normalise", "yes"),
+        ("clip", 0),
+    ],
+)
+def test_options_are_checked(field: str, value: object) -> None:
+    with pytest.raises(BadInput, match=f"^{field}={value!r} is not valid"):
+        bonuses.make("e3b", **{field: value})

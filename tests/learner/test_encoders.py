@@ -1,0 +1,236 @@
+"""Convolutions, by any of three ways, are convolutions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew import envs
+from clew.envs.sight import Sight
+from clew.learner import patches
+from clew.learner.encoders import (
+    CONVOLUTIONS,
+    FlatMlp,
+    NatureCnn,
+    choose_encoder,
+    make_encoder,
+    windows,
+)
+from clew.learner.patches import FAN, Gather, distinct_patches
+from clew.validate import BadInput
+from tests.bonuses.seeing import Unlisted
+
+WIDTH = 8
+
+
+@cache
+def mystery(size: int) -> Sight:
+    return Sight(envs.make("MysteryPath-Grid", size=size))
+
+
+@cache
+def cnn(size: int) -> NatureCnn:
+    """Biases begin at zero; here they must matter."""
+    shape = mystery(size).shape
+    begun = jax.jit(lambda key: NatureCnn(shape, WIDTH, key=key))(jax.random.key(0))
+    rng = np.random.default_rng(0)
+    return jax.tree.map(
+        lambda x: x + jnp.asarray(rng.normal(size=x.shape), "f4") * (0.1 if x.ndim == 1 else 0),
+        begun,
+    )
+
+
+def plain(network: NatureCnn, images: Any) -> Any:
+    """By the library's own convolution."""
+    x = images
+    for layer, (kernel, stride) in zip(network.convolutions, CONVOLUTIONS, strict=True):
+        out, fan = layer.weight.shape
+        kernels = layer.weight.reshape(out, kernel, kernel, fan // kernel**2)
+        x = jax.lax.conv_general_dilated(
+            x,
+            kernels.transpose(1, 2, 3, 0),
+            (stride, stride),
+            "VALID",
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            precision=jax.lax.Precision.HIGHEST,
+        )
+        x = jnp.maximum(x + layer.bias, 0)
+    assert network.out.bias is not None
+    return x.reshape(len(x), -1) @ network.out.weight.T + network.out.bias
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def with_slope(size: int, way: str, network: NatureCnn, weights: Any) -> Any:
+    sight = mystery(size)
+    ways = {
+        "symbols": lambda network: network.of_symbols(sight),
+        "arrays": lambda network: network.of_arrays(sight, jnp.asarray(sight.table)),
+        "plain": lambda network: plain(network, jnp.asarray(sight.table)),
+    }
+
+    def total(network: NatureCnn) -> Any:
+        y = ways[way](network)
+        return (weights * y).sum(), y
+
+    (_, y), slope = jax.value_and_grad(total, has_aux=True)(network)
+    return y, slope
+
+
+def near(one: Any, two: Any) -> None:
+    def compare(a: Any, b: Any) -> None:
+        assert np.abs(b).max() > 0
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4 * np.abs(b).max())
+
+    jax.tree.map(compare, one, two)
+
+
+@pytest.mark.parametrize(("size", "ways"), [(3, ("symbols", "arrays")), (7, ("symbols",))])
+def test_every_way_is_a_convolution(size: int, ways: tuple[str, ...]) -> None:
+    """Of every image of the world, and the gradients with respect to all weights."""
+    sight = mystery(size)
+    assert sight.table is not None
+    weights = jnp.asarray(np.random.default_rng(1).normal(size=(len(sight.table), WIDTH)), "f4")
+    expected = with_slope(size, "plain", cnn(size), weights)
+    for way in ways:
+        near(with_slope(size, way, cnn(size), weights), expected)
+
+
+def test_arrays_are_a_batch_of_any_shape() -> None:
+    sight = mystery(3)
+    assert sight.table is not None
+    images = jnp.asarray(sight.table[:6])
+    encode = jax.jit(lambda network, arrays: network.of_arrays(sight, arrays))
+    for batch in ((), (2, 3)):
+        some = images[0] if batch == () else images.reshape(2, 3, *sight.shape)
+        y = encode(cnn(3), some)
+        assert y.shape == (*batch, WIDTH)
+        near(y.reshape(-1, WIDTH), encode(cnn(3), images)[: int(np.prod(batch))])
+
+
+def test_runs_side_by_side_are_runs_alone() -> None:
+    sight = mystery(3)
+    two = jax.tree.map(lambda x: x * jnp.float32(0.9), cnn(3))
+    stacked = jax.tree.map(lambda *x: jnp.stack(x), cnn(3), two)
+    beside = jax.jit(jax.vmap(lambda network: network.of_symbols(sight)))(stacked)
+    alone = jax.jit(lambda network: network.of_symbols(sight))
+    near(beside[0], alone(cnn(3)))
+    near(beside[1], alone(two))
+
+
+@pytest.mark.parametrize("shape", CONVOLUTIONS)
+@pytest.mark.parametrize(("height", "width"), [(8, 9), (13, 11)])
+def test_windows_are_slices(shape: tuple[int, int], height: int, width: int) -> None:
+    kernel, stride = shape
+    x = np.random.default_rng(0).normal(size=(2, height, width, 3)).astype(np.float32)
+    got = np.asarray(jax.jit(windows, static_argnums=(1, 2))(x, kernel, stride))
+    rows, columns = (len(range(0, side - kernel + 1, stride)) for side in (height, width))
+    assert got.shape == (2, rows, columns, kernel * kernel * 3)
+    for a in range(rows):
+        for b in range(columns):
+            top, left = a * stride, b * stride
+            patch = x[:, top : top + kernel, left : left + kernel]
+            np.testing.assert_array_equal(got[:, a, b], patch.reshape(2, -1))
+
+
+@given(data=st.data())
+@settings(max_examples=10)
+def test_the_transpose_of_a_gather_adds_up(data: st.DataObject) -> None:
+    """Rows named never, once, as often as a node of the tree has terms, and thousands of times."""
+    rows = 9
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
+    times = st.sampled_from([0, 1, 2, FAN - 1, FAN, FAN + 1, FAN**2, FAN**2 + 1, 5000])
+    counts = data.draw(st.lists(times, min_size=rows, max_size=rows), label="times named")
+    counts[0] += sum(counts) % 2 + (2 if sum(counts) == 0 else 0)
+    places = rng.permutation(np.repeat(np.arange(rows), counts)).astype(np.int32).reshape(2, -1)
+    gather = Gather(places, rows)
+    assert all(level.shape[1] <= FAN for level in gather.plan)
+    table = jnp.asarray(rng.normal(size=(rows, 3)), "f4")
+
+    @jax.jit
+    def both(table: Any, given: Any) -> Any:
+        y, back = jax.vjp(gather, table)
+        return y, *back(given)
+
+    given_ = rng.normal(size=(*places.shape, 3)).astype(np.float32)
+    y, slope = both(table, given_)
+    np.testing.assert_array_equal(y, np.asarray(table)[places])
+    expected = np.zeros((rows, 3))
+    np.add.at(expected, places, np.asarray(given_, np.float64))
+    np.testing.assert_allclose(slope, expected, rtol=1e-4, atol=1e-3)
+    assert not np.asarray(slope)[np.array(counts) == 0].any()
+
+
+def test_every_distinct_receptive_field_is_computed_once() -> None:
+    """Counted by a set of pixels: a layer's field in the image is 8, 20, then 36 pixels wide."""
+    sight = mystery(7)
+    images = envs.make("MysteryPath-Grid").alphabet
+    assert images is not None
+    assert sight.table is not None
+    planned = distinct_patches(sight.table, CONVOLUTIONS).layers
+    counts = []
+    for wide, stride in ((8, 4), (20, 8), (36, 8)):
+        starts = range(0, 84 - wide + 1, stride)
+        fields = [
+            hash(image[i : i + wide, j : j + wide].tobytes())
+            for image in images
+            for i in starts
+            for j in starts
+        ]
+        counts.append((len(fields), len(set(fields))))
+    assert planned[0].pixels is not None
+    assert len(planned[0].pixels) == counts[0][1]
+    for layer, (_, distinct) in zip(planned[1:], counts[1:], strict=True):
+        assert layer.gather is not None
+        assert len(layer.gather.places) == distinct
+
+    told = re.search(r"MysteryPath's (\S+) have (\S+) patches .*which (\S+)", _told(), re.DOTALL)
+    assert told is not None
+    assert [int(n.replace(",", "")) for n in told.groups()] == [len(images), *counts[0]]
+
+
+def _told() -> str:
+    return " ".join((inspect.getdoc(patches) or "").split())
+
+
+def test_auto_chooses_by_the_observation() -> None:
+    assert choose_encoder("auto", mystery(7)) == "cnn"
+    assert choose_encoder("auto", mystery(3)) == "cnn"
+    assert choose_encoder("mlp", mystery(3)) == "mlp"
+    for env in (envs.make("TinyReproduce"), envs.make("MiniGrid-MemoryS7"), Unlisted()):
+        assert choose_encoder("auto", Sight(env)) == "mlp"
+
+
+def test_no_convolution_over_what_is_no_image() -> None:
+    with pytest.raises(BadInput, match=r"encoder='cnn'.*TinyReproduce.*\(6,\).*36×36.*'mlp'"):
+        choose_encoder("cnn", Sight(envs.make("TinyReproduce")))
+    with pytest.raises(BadInput, match=r"encoder='cnn'.*\(3, 3, 20\)"):
+        choose_encoder("cnn", Sight(envs.make("MiniGrid-MemoryS7")))
+    with pytest.raises(BadInput, match=r"encoder='CNN'.*'auto', 'mlp' or 'cnn'"):
+        choose_encoder("CNN", mystery(3))
+
+
+def test_the_perceptron_sees_the_flat_observation() -> None:
+    sight = Sight(envs.make("TinyReproduce"))
+    assert sight.table is not None
+    make = jax.jit(lambda key: make_encoder("auto", sight, 7, WIDTH, key))
+    encoder = make(jax.random.key(0))
+    assert isinstance(encoder, FlatMlp)
+    assert [x.weight.shape for x in encoder.network.layers] == [(7, 6), (7, 7), (WIDTH, 7)]
+    x = np.asarray(sight.table, np.float64)
+    for i, layer in enumerate(encoder.network.layers):
+        x = x @ np.asarray(layer.weight, np.float64).T
+        x = np.maximum(x, 0) if i < 2 else x
+    near(encoder.of_symbols(sight), x)
+    near(
+        encoder.of_arrays(sight, jnp.asarray(sight.table[:4]).reshape(2, 2, 6)),
+        x[:4].reshape(2, 2, -1),
+    )

@@ -1,0 +1,53 @@
+"""It must learn. Slow: `make test-slow`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clew import envs
+from clew.learner import History, Knobs, Pack, Settings, train
+
+pytestmark = pytest.mark.slow
+
+SMALL = Settings(
+    steps=128, chunk=32, chunks_per_batch=16, encoder_width=32, encoder_hidden=64, memory_width=48
+)
+
+
+def learned(
+    env: Any, reward: str, architecture: str, bonus: str, steps: int, **rest: Any
+) -> History:
+    knobs, settings = rest.get("knobs", Knobs(learning_rate=1e-3)), rest.get("settings", SMALL)
+    pack = Pack.of(env, reward, architecture, bonus, seeds=range(4), knobs=knobs, settings=settings)
+    history = train(pack, steps)
+    assert (history.diverged == -1).all()
+    return history
+
+
+def test_a_gru_learns_to_reproduce_and_a_memoryless_agent_cannot() -> None:
+    env = envs.make("TinyReproduce", k=4, v=2)
+    assert learned(env, "dense", "GRU", "none", 400_000).tail_mean.min() >= 0.95
+    # the last token is in view when it is asked for; the other three can only be guessed
+    control = learned(env, "dense", "Memoryless", "none", 200_000).tail_mean
+    assert control.max() <= 1 / 8 + 0.12
+
+
+def test_a_bonus_helps_a_gru_to_find_the_cue() -> None:
+    env = envs.make("MiniGrid-MemoryS7", view=3)
+    knobs = Knobs(learning_rate=1e-3, gamma=0.99)
+    without, with_bonus = (
+        learned(env, "sparse", "GRU", bonus, 600_000, knobs=knobs).tail_mean
+        for bonus in ("none", "e3b")
+    )
+    assert with_bonus.mean() > without.mean() + 0.1, (without, with_bonus)
+
+
+def test_a_small_mystery_path_is_learned() -> None:
+    env = envs.make("MysteryPath-Grid", size=3, actions="cardinal", max_steps=32)
+    history = learned(env, "aligned", "GRU", "none", 300_000)
+    first, last = history.evaluations.success[:, 0], history.tail_mean
+    assert last.mean() > 0.9, last
+    assert last.mean() > np.mean(first) + 0.2
