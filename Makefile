@@ -18,7 +18,7 @@ test: lint ## lint, type-check, run the fast tests (what CI runs)
 	$(BIN)/python -m pytest -n 2
 
 test-slow: $(VENV)/ready ## train small agents: does it learn?
-	$(BIN)/python -m pytest -n 2 -m slow
+	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist load -m slow
 
 lint: $(VENV)/ready ## ruff and pyright
 	$(BIN)/ruff check .

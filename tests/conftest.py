@@ -7,6 +7,7 @@ import os
 # The tests are about results, not devices.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # They compile much and compute little: the compiler may spare itself its last efforts.
+# (`make test-slow`, which trains, sets this to nothing.)
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import pytest

@@ -27,7 +27,13 @@ def test_demo_draws_three_pictures(tmp_path: Path) -> None:
 def test_mistakes_are_answered_in_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    for arguments in (["demo", "--episodes", "0"], ["demo", "--out", str(file)]):
+    mistakes = (
+        ["demo", "--episodes", "0"],
+        ["demo", "--out", str(file)],
+        ["bench", "train", "--architectures", "GRUU"],
+        ["bench", "train", "--chunk", "60"],
+    )
+    for arguments in mistakes:
         done = clew_command(*arguments)
         assert done.returncode == 2
         assert done.stderr.startswith("clew: ")

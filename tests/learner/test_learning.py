@@ -29,20 +29,10 @@ def learned(
 
 def test_a_gru_learns_to_reproduce_and_a_memoryless_agent_cannot() -> None:
     env = envs.make("TinyReproduce", k=4, v=2)
-    assert learned(env, "dense", "GRU", "none", 400_000).tail_mean.min() >= 0.95
+    assert learned(env, "dense", "GRU", "none", 200_000).tail_mean.min() >= 0.95
     # the last token is in view when it is asked for; the other three can only be guessed
-    control = learned(env, "dense", "Memoryless", "none", 200_000).tail_mean
+    control = learned(env, "dense", "Memoryless", "none", 100_000).tail_mean
     assert control.max() <= 1 / 8 + 0.12
-
-
-def test_a_bonus_helps_a_gru_to_find_the_cue() -> None:
-    env = envs.make("MiniGrid-MemoryS7", view=3)
-    knobs = Knobs(learning_rate=1e-3, gamma=0.99)
-    without, with_bonus = (
-        learned(env, "sparse", "GRU", bonus, 600_000, knobs=knobs).tail_mean
-        for bonus in ("none", "e3b")
-    )
-    assert with_bonus.mean() > without.mean() + 0.1, (without, with_bonus)
 
 
 def test_a_small_mystery_path_is_learned() -> None:
