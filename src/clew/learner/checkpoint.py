@@ -22,8 +22,7 @@ def to_arrays(state: State) -> dict[str, np.ndarray]:
 
 def from_arrays(pack: Pack, arrays: Mapping[str, np.ndarray]) -> State:
     """The state that `to_arrays` took apart, if it is one of this pack's."""
-    like = jax.eval_shape(pack.begin)
-    paths, structure = jax.tree_util.tree_flatten_with_path(like)
+    paths, structure = jax.tree_util.tree_flatten_with_path(pack.like())
     names = [_name(path) for path, _ in paths]
     if missing := sorted(set(names) ^ set(arrays)):
         raise BadInput(

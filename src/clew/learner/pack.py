@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -76,7 +76,11 @@ class Pack:
 
     def begin(self) -> State:
         """Every run before its first step."""
-        return _begin(self.program, self.runs)
+        return _beginning()(self.program, self.runs)
+
+    def like(self) -> State:
+        """The shapes and types of such a state, without computing one."""
+        return jax.eval_shape(partial(_begin, self.program), self.runs)
 
     def advance(self, state: State) -> tuple[State, Leg]:
         """One leg of every run, in one compiled call. `state` is used up by it."""
@@ -87,7 +91,13 @@ class Pack:
         _advance.lower(self.program, self.runs, state).compile()
 
 
-@partial(jax.jit, static_argnames="program")
+@cache
+def _beginning() -> Callable[[Program, Run], State]:
+    # It runs once: on a CPU, optimising it takes three times as long as it saves.
+    hasty = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
+    return jax.jit(_begin, static_argnames="program", compiler_options=hasty)
+
+
 def _begin(program: Program, runs: Run) -> State:
     return jax.vmap(partial(init, program))(jax.tree.map(jnp.asarray, runs))
 
