@@ -73,13 +73,13 @@ def test_bad_options(name: str, options: dict[str, object], words: str) -> None:
 def test_initial_weights_are_the_studys() -> None:
     gru = memory.make("GRU", 8, 16, key=KEY)
     assert isinstance(gru, GRU)
-    for block in jnp.split(gru.of_state.weight, 3):
+    for block in (*jnp.split(gru.of_state.gates.weight, 2), gru.of_state.candidate.weight):
         np.testing.assert_allclose(block @ block.T, np.eye(16), atol=1e-5)
     assert np.abs(gru.of_input.weight).max() <= (6 / (8 + 3 * 16)) ** 0.5
     lstm = memory.make("LSTM", 8, 16, key=KEY)
     assert isinstance(lstm, LSTM)
-    assert lstm.gate_norm is not None
-    np.testing.assert_array_equal(lstm.gate_norm.bias, np.repeat([0, 1, 0, 0], 16))
+    assert lstm.of_state.gate_norm is not None
+    np.testing.assert_array_equal(lstm.of_state.gate_norm.bias, np.repeat([0, 1, 0, 0], 16))
     delta = memory.make("GatedDeltaNet", 8, 16, key=KEY)
     assert isinstance(delta, GatedDeltaNet)
     np.testing.assert_array_equal(delta.gates.bias, [4, 0])

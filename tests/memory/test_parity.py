@@ -17,6 +17,8 @@ from clew import memory
 from clew.layers import Linear, unit
 from clew.memory.architectures.gated_delta_block import GatedDelta
 from clew.memory.architectures.gated_delta_block import State as DeltaState
+from clew.memory.architectures.gru import OfState as GRUOfState
+from clew.memory.architectures.lstm import OfState as LSTMOfState
 from clew.memory.architectures.lstm import State as LSTMState
 from clew.memory.architectures.mamba2 import Mixer
 from clew.memory.architectures.mamba2 import State as MambaState
@@ -57,10 +59,18 @@ def test_plain_cells_are_torchs(name: str) -> None:
     _, a = golden(name.lower())
     width = a["weight_hh"].shape[1]
     cell = memory.make(name, a["xs"].shape[-1], width, norm=False, key=jax.random.key(0))
+    weight, bias = a["weight_hh"], a["bias_hh"]
+    if name == "GRU":
+        gates, candidate = slice(2 * width), slice(2 * width, None)
+        of_state = GRUOfState(
+            Linear(weight[gates], bias[gates]), Linear(weight[candidate], bias[candidate])
+        )
+    else:
+        of_state = LSTMOfState(Linear(weight, bias))
     cell = eqx.tree_at(
         lambda c: (c.of_input, c.of_state),
         cell,
-        (Linear(a["weight_ih"], a["bias_ih"]), Linear(a["weight_hh"], a["bias_hh"])),
+        (Linear(a["weight_ih"], a["bias_ih"]), of_state),
     )
     state = a["initial_h"] if name == "GRU" else LSTMState(a["initial_h"], a["initial_c"])
     final, ys = both_ways(cell, state, a["xs"])

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.recurrence import recur
+from clew.memory.recurrence import Times, recur
 from clew.memory.time import delta_rule, in_chunks
 from clew.validate import whole_number
 
@@ -108,7 +108,7 @@ class GatedDeltaNet(Architecture[State]):
         q, k, v, log_alpha, beta = x.association
         kept = jnp.exp(log_alpha) * memory
         memory = kept + beta * k[:, None] * (v - kept.T @ k)
-        h = _advance(self.of_state, h, self._drive(x.drive, memory.T @ q))
+        h = _advance(self.of_state.weight, h, self._drive(x.drive, memory.T @ q))
         return State(memory, h), h
 
     def unroll(
@@ -116,7 +116,8 @@ class GatedDeltaNet(Architecture[State]):
     ) -> tuple[State, Float[Array, "time width"]]:
         """The memory of all steps of a chunk at once; then the tanh recurrence."""
         memory, read = in_chunks(delta_rule, state.memory, *xs.association, resets)
-        hs = recur(_advance, self.of_state, state.h, self._drive(xs.drive, read), resets)
+        drive = self._drive(xs.drive, read)
+        hs = recur(_advance, self.of_state.weight, state.h, drive, resets)
         return State(memory, hs[-1]), hs
 
     def _drive(
@@ -125,5 +126,10 @@ class GatedDeltaNet(Architecture[State]):
         return drive + self.of_read(self.read_norm(read))
 
 
-def _advance(of_state: Linear, h: Float[Array, " width"], drive: Array) -> Float[Array, " width"]:
-    return jnp.tanh(drive + of_state(h))
+def _advance(
+    u: Float[Array, "width width"],
+    h: Float[Array, " width"],
+    drive: Float[Array, " width"],
+    times: Times = jnp.matmul,
+) -> Float[Array, " width"]:
+    return jnp.tanh(drive + times(u, h))

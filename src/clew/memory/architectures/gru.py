@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,9 +11,18 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.recurrence import recur
+from clew.memory.recurrence import Times, recur
 
 State = Float[Array, " width"]
+
+
+class OfState(NamedTuple):
+    """What meets the state; the rows of r and z, and those of n, apart."""
+
+    gates: Linear
+    candidate: Linear
+    gate_norm: LayerNorm | None = None
+    candidate_norm: LayerNorm | None = None
 
 
 @register("GRU")
@@ -28,9 +39,7 @@ class GRU(Architecture[State]):
 
     of_input: Linear
     """Rows r, z, n."""
-    of_state: Linear
-    gate_norm: LayerNorm | None
-    candidate_norm: LayerNorm | None
+    of_state: OfState
     in_size: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
@@ -39,17 +48,22 @@ class GRU(Architecture[State]):
         keys = jax.random.split(key, 4)
         if norm:
             self.of_input = linear(keys[0], 3 * width, in_size)
-            self.of_state = Linear(jnp.concatenate([orthogonal(k, width, width) for k in keys[1:]]))
-            self.gate_norm, self.candidate_norm = LayerNorm(2 * width), LayerNorm(width)
+            r, z, n = (orthogonal(k, width, width) for k in keys[1:])
+            self.of_state = OfState(
+                Linear(jnp.concatenate((r, z))), Linear(n), LayerNorm(2 * width), LayerNorm(width)
+            )
         else:
             shapes = ((3 * width, in_size), (3 * width,), (3 * width, width), (3 * width,))
             parts = [uniform(k, s, width**-0.5) for k, s in zip(keys, shapes, strict=True)]
-            self.of_input, self.of_state = Linear(*parts[:2]), Linear(*parts[2:])
-            self.gate_norm = self.candidate_norm = None
+            self.of_input, (weight, bias) = Linear(*parts[:2]), parts[2:]
+            gates, candidate = slice(2 * width), slice(2 * width, None)
+            self.of_state = OfState(
+                Linear(weight[gates], bias[gates]), Linear(weight[candidate], bias[candidate])
+            )
 
     def initial_state(self) -> State:
         """h = 0."""
-        return jnp.zeros(self.width, self.of_state.weight.dtype)
+        return jnp.zeros(self.width, self.of_state.gates.weight.dtype)
 
     def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time rows"]:
         """Every gate's share of the input."""
@@ -59,27 +73,31 @@ class GRU(Architecture[State]):
         self, state: State, x: Float[Array, " rows"], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        h = _advance(self, cleared(state, reset), x)
+        h = _advance(self.of_state, cleared(state, reset), x)
         return h, h
 
     def unroll(
         self, state: State, xs: Float[Array, "time rows"], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """Step by step: what does not depend on the state was done in `read`."""
-        hs = recur(_advance, self, state, xs, resets)
+        hs = recur(_advance, self.of_state, state, xs, resets)
         return hs[-1], hs
 
 
-def _advance(cell: GRU, h: State, from_input: Float[Array, " rows"]) -> State:
-    w = cell.width
-    if cell.gate_norm is None or cell.candidate_norm is None:
-        from_state = cell.of_state(h)
-        gates = jax.nn.sigmoid(from_input[: 2 * w] + from_state[: 2 * w])
-        candidate = jnp.tanh(from_input[2 * w :] + gates[:w] * from_state[2 * w :])
+def _advance(
+    u: OfState, h: State, from_input: Float[Array, " rows"], times: Times = jnp.matmul
+) -> State:
+    w = len(h)
+    to_gates, to_candidate = from_input[: 2 * w], from_input[2 * w :]
+    from_gates = times(u.gates.weight, h)
+    if u.gate_norm is None or u.candidate_norm is None:
+        assert u.gates.bias is not None
+        gates = jax.nn.sigmoid(to_gates + from_gates + u.gates.bias)
+        recalled = gates[:w] * (times(u.candidate.weight, h) + u.candidate.bias)
+        candidate = jnp.tanh(to_candidate + recalled)
     else:
-        u = cell.of_state.weight
-        gates = jax.nn.sigmoid(cell.gate_norm(from_input[: 2 * w] + u[: 2 * w] @ h))
-        recalled = u[2 * w :] @ (gates[:w] * h)
-        candidate = jnp.tanh(cell.candidate_norm(from_input[2 * w :] + recalled))
+        gates = jax.nn.sigmoid(u.gate_norm(to_gates + from_gates))
+        recalled = times(u.candidate.weight, gates[:w] * h)
+        candidate = jnp.tanh(u.candidate_norm(to_candidate + recalled))
     z = gates[w:]
     return z * h + (1 - z) * candidate

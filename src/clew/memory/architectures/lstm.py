@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.recurrence import recur
+from clew.memory.recurrence import Times, recur
 
 
 class State(NamedTuple):
@@ -19,6 +19,14 @@ class State(NamedTuple):
 
     h: Float[Array, " width"]
     c: Float[Array, " width"]
+
+
+class OfState(NamedTuple):
+    """What meets the state."""
+
+    gates: Linear
+    gate_norm: LayerNorm | None = None
+    cell_norm: LayerNorm | None = None
 
 
 @register("LSTM")
@@ -35,9 +43,7 @@ class LSTM(Architecture[State]):
 
     of_input: Linear
     """Rows i, f, g, o."""
-    of_state: Linear
-    gate_norm: LayerNorm | None
-    cell_norm: LayerNorm | None
+    of_state: OfState
     in_size: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
@@ -46,20 +52,18 @@ class LSTM(Architecture[State]):
         keys = jax.random.split(key, 5)
         if norm:
             self.of_input = linear(keys[0], 4 * width, in_size)
-            self.of_state = Linear(jnp.concatenate([orthogonal(k, width, width) for k in keys[1:]]))
-            gates = LayerNorm(4 * width)
+            blocks = jnp.concatenate([orthogonal(k, width, width) for k in keys[1:]])
             remember = jnp.zeros(4 * width).at[width : 2 * width].set(1.0)
-            self.gate_norm = eqx.tree_at(lambda norm: norm.bias, gates, remember)
-            self.cell_norm = LayerNorm(width)
+            norm_gates = eqx.tree_at(lambda norm: norm.bias, LayerNorm(4 * width), remember)
+            self.of_state = OfState(Linear(blocks), norm_gates, LayerNorm(width))
         else:
             shapes = ((4 * width, in_size), (4 * width,), (4 * width, width), (4 * width,))
             parts = [uniform(k, s, width**-0.5) for k, s in zip(keys[1:], shapes, strict=True)]
-            self.of_input, self.of_state = Linear(*parts[:2]), Linear(*parts[2:])
-            self.gate_norm = self.cell_norm = None
+            self.of_input, self.of_state = Linear(*parts[:2]), OfState(Linear(*parts[2:]))
 
     def initial_state(self) -> State:
         """h = c = 0."""
-        zeros = jnp.zeros(self.width, self.of_state.weight.dtype)
+        zeros = jnp.zeros(self.width, self.of_state.gates.weight.dtype)
         return State(zeros, zeros)
 
     def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time rows"]:
@@ -70,20 +74,24 @@ class LSTM(Architecture[State]):
         self, state: State, x: Float[Array, " rows"], reset: Bool[Array, ""]
     ) -> tuple[State, Float[Array, " width"]]:
         """One step."""
-        state = _advance(self, cleared(state, reset), x)
+        state = _advance(self.of_state, cleared(state, reset), x)
         return state, state.h
 
     def unroll(
         self, state: State, xs: Float[Array, "time rows"], resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """Step by step: what does not depend on the state was done in `read`."""
-        states = recur(_advance, self, state, xs, resets)
+        states = recur(_advance, self.of_state, state, xs, resets)
         return jax.tree.map(lambda leaf: leaf[-1], states), states.h
 
 
-def _advance(cell: LSTM, state: State, from_input: Float[Array, " rows"]) -> State:
-    gates = from_input + cell.of_state(state.h)
-    i, f, g, o = jnp.split(gates if cell.gate_norm is None else cell.gate_norm(gates), 4)
+def _advance(
+    u: OfState, state: State, from_input: Float[Array, " rows"], times: Times = jnp.matmul
+) -> State:
+    gates = from_input + times(u.gates.weight, state.h)
+    if u.gates.bias is not None:
+        gates += u.gates.bias
+    i, f, g, o = jnp.split(gates if u.gate_norm is None else u.gate_norm(gates), 4)
     c = jax.nn.sigmoid(f) * state.c + jax.nn.sigmoid(i) * jnp.tanh(g)
-    shown = c if cell.cell_norm is None else cell.cell_norm(c)
+    shown = c if u.cell_norm is None else u.cell_norm(c)
     return State(jax.nn.sigmoid(o) * jnp.tanh(shown), c)
