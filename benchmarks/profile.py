@@ -7,6 +7,7 @@ update and an evaluation are traced; kernels are added up by name, with how ofte
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import re
 import tempfile
@@ -16,7 +17,8 @@ from pathlib import Path
 
 import jax
 
-from clew.learner import Pack, Settings
+from clew import envs
+from clew.learner import Pack, Settings, State
 
 
 def kernels(folder: str) -> dict[str, list[float]]:
@@ -46,8 +48,6 @@ def main() -> None:
     parser.add_argument("--lock", help="a file that one process at a time may measure with")
     args = parser.parse_args()
     settings = Settings(chunk=args.chunk, precision=args.precision, eval_every=1)
-    from clew import envs
-
     reward = args.reward or next(iter(envs.make(args.environment).reward_variants()))
     pack = Pack.of(
         args.environment,
@@ -61,9 +61,13 @@ def main() -> None:
     state = pack.begin()
     pack.compile(state)
     compiled = time.perf_counter() - began
-    lock = open(args.lock, "w") if args.lock else None
-    if lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as held:
+        if args.lock:
+            fcntl.flock(held.enter_context(open(args.lock, "w")), fcntl.LOCK_EX)
+        measure(args, pack, state, compiled)
+
+
+def measure(args: argparse.Namespace, pack: Pack, state: State, compiled: float) -> None:
     spent = []
     for _ in range(4):
         began = time.perf_counter()
@@ -76,11 +80,12 @@ def main() -> None:
             jax.block_until_ready(record)
         found = kernels(folder)
     update = min(spent[1:])
-    steps = args.runs * settings.leg / update
+    steps = args.runs * pack.program.settings.leg / update
     held = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0) / 1e9
     print(
-        f"== {args.environment} {args.architecture} {args.bonus} x{args.runs}: {update * 1e3:.0f} ms "
-        f"an update, {steps / 1e6:.2f} M steps/s, compiled in {compiled:.0f} s, {held:.1f} GB; "
+        f"== {args.environment} {args.architecture} {args.bonus} x{args.runs}: "
+        f"{update * 1e3:.0f} ms an update, {steps / 1e6:.2f} M steps/s, "
+        f"compiled in {compiled:.0f} s, {held:.1f} GB; "
         f"ratio error {float(record.rollouts.report.first_ratio_error.max()):.1e}"
     )
     total = sum(map(sum, found.values()))

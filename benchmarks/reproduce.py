@@ -7,6 +7,7 @@ With --out, one line of JSON an arm is written when its budget or its time is sp
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from clew import memory
+from clew import bonuses, memory
 from clew.learner import Knobs, Pack, Settings, legs, tail_mean
 
 STEPS = {"TinyReproduce": 10_000_000}
@@ -25,14 +26,28 @@ KNOBS = {
 SETTINGS = {"MiniGrid-MemoryS13": Settings(chunk=32, gae_lambda=0.98)}
 
 
+def options(pairs: list[str]) -> dict[str, object]:
+    """`target_kl=1e9 truncation=end` as names and values."""
+    found: dict[str, object] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        try:
+            found[name] = json.loads(text)
+        except json.JSONDecodeError:
+            found[name] = text
+    return found
+
+
 def arm(args: argparse.Namespace, architecture: str, bonus: str) -> dict[str, object]:
-    settings = SETTINGS.get(args.environment, Settings())
+    settings = dataclasses.replace(
+        SETTINGS.get(args.environment, Settings()), **options(args.settings)
+    )
     knobs = KNOBS.get(args.environment, Knobs())
     pack = Pack.of(
         args.environment,
         args.reward,
         architecture,
-        bonus,
+        bonuses.make(bonus, **options(args.bonus_options)),
         seeds=range(args.seeds),
         knobs=knobs,
         settings=settings,
@@ -74,6 +89,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for each arm")
+    parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
+    parser.add_argument("--bonus-options", nargs="*", default=[], help="such as count_first=false")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     for architecture in args.architectures:

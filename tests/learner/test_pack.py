@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from clew.learner import Knobs, Pack, from_arrays, legs, tail_mean, to_arrays, train
+from clew.learner.lanes import Together
 from clew.validate import BadInput
 from tests.learner.conftest import close, one, pack_of, small
 
@@ -23,7 +25,7 @@ SEEDS = (3, 8)
 def with_knobs(pack: Pack, **knobs: Any) -> Pack:
     """The same program with other numbers: nothing is compiled again."""
     changed = {name: jnp.asarray(value, jnp.float32) for name, value in knobs.items()}
-    return Pack(pack.program, pack.runs._replace(**changed))
+    return dataclasses.replace(pack, runs=pack.runs._replace(**changed))
 
 
 def run(pack: Pack, n: int, state: Any = None) -> tuple[Any, list[Any]]:
@@ -94,7 +96,8 @@ def test_the_ratio_is_one_at_the_first_minibatch_of_every_update(reference: Any)
 def test_prices_and_knobs_are_numbers_of_a_run(pack: Pack, reference: Any) -> None:
     """Doubling one run's prices doubles its reward and leaves the other run as it was."""
     prices = np.array(pack.runs.prices) * np.array([[2.0], [1.0]])
-    _, records = run(Pack(pack.program, pack.runs._replace(prices=jnp.float32(prices))), 1)
+    priced = dataclasses.replace(pack, runs=pack.runs._replace(prices=jnp.float32(prices)))
+    _, records = run(priced, 1)
     now, before = records[0].rollouts, reference[1][0].rollouts
     np.testing.assert_allclose(now.reward[0, 0], 2 * before.reward[0, 0], rtol=1e-5)
     same(one(now, 1), one(before, 1))
@@ -180,8 +183,11 @@ def test_joining(pack: Pack) -> None:
 def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
     """With the compiler as users have it. LAPACK in a vmapped program hung jaxlib 0.10.2."""
     program = (
+        "import dataclasses\n"
+        "from clew.learner.lanes import Together\n"
         "from tests.learner.conftest import pack_of\n"
         "pack = pack_of('LSTM', 'none', seeds=range(8))\n"
+        "pack = dataclasses.replace(pack, way=Together())\n"
         "state, leg = pack.advance(pack.begin())\n"
         "print('steps', state.steps.tolist())\n"
     )
@@ -193,3 +199,13 @@ def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
         timeout=300,
     )
     assert "steps [128, 128" in done.stdout, done.stderr
+
+
+def test_lanes_and_together_are_one_training(pack: Pack, reference: Any) -> None:
+    """What a CPU and an accelerator do, both run here."""
+    state, records = run(dataclasses.replace(pack, way=Together()), 1)
+    close(records[0], reference[1][0], 2e-4)
+    np.testing.assert_array_equal(
+        records[0].rollouts.events[:, 0], reference[1][0].rollouts.events[:, 0]
+    )
+    assert set(state) == set(reference[0])

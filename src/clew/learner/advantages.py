@@ -46,6 +46,8 @@ def appraise(
     seen = seer.see(sight, symbols, players.running.obs)
     last = agent.value(seer.step(memory, seen, players.first)[1])
     following = jnp.concatenate((value[1:], last[None]))
+    if s.truncation == "end":
+        return players._replace(valuing=memory), Valued(value, following, memories)
     cut_short = rollout.truncated & ~rollout.terminated
 
     def replay(start: Any, obs: Array, first: Array) -> Float[Array, "time env"]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,8 +13,9 @@ import numpy as np
 
 from clew.bonuses import Bonus
 from clew.envs import Environment
+from clew.learner.lanes import Way, way_of
 from clew.learner.program import Program
-from clew.learner.run import Leg, Run, State, init, leg
+from clew.learner.run import Leg, Run, State, init
 from clew.learner.settings import Knobs, Settings
 from clew.validate import BadInput, whole_number
 
@@ -26,6 +27,8 @@ class Pack:
     program: Program
     runs: Run
     """Every field with a leading axis over runs."""
+    way: Way = dataclasses.field(default_factory=lambda: way_of(jax.default_backend()))
+    """How they are trained: together, or each core one of them."""
 
     @classmethod
     def of(
@@ -48,7 +51,7 @@ class Pack:
             raise BadInput("seeds=[] is not valid; a pack needs at least one run")
         prices = np.float32(program.env.prices(reward))
         same: dict[str, Any] = {
-            name: np.full(len(seeds), value, np.float32)
+            name: jnp.full(len(seeds), value, jnp.float32)
             for name, value in dataclasses.asdict(knobs).items()
         }
         return cls(
@@ -68,7 +71,7 @@ class Pack:
             raise BadInput(f"packs of {len(programs)} different programs cannot be joined into one")
         return cls(
             packs[0].program,
-            jax.tree.map(lambda *leaves: np.concatenate(leaves), *(pack.runs for pack in packs)),
+            jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *(pack.runs for pack in packs)),
         )
 
     def __len__(self) -> int:
@@ -76,32 +79,16 @@ class Pack:
 
     def begin(self) -> State:
         """Every run before its first step."""
-        return _beginning()(self.program, self.runs)
+        return self.way.begin(self.program, self.runs)
 
     def like(self) -> State:
         """The shapes and types of such a state, without computing one."""
-        return jax.eval_shape(partial(_begin, self.program), self.runs)
+        return jax.eval_shape(jax.vmap(partial(init, self.program)), self.runs)
 
     def advance(self, state: State) -> tuple[State, Leg]:
-        """One leg of every run, in one compiled call. `state` is used up by it."""
-        return _advance(self.program, self.runs, state)
+        """One leg of every run. `state` is used up by it."""
+        return self.way.advance(self.program, self.runs, state)
 
     def compile(self, state: State) -> None:
         """Compile `advance` without running it."""
-        _advance.lower(self.program, self.runs, state).compile()
-
-
-@cache
-def _beginning() -> Callable[[Program, Run], State]:
-    # It runs once: on a CPU, optimising it takes three times as long as it saves.
-    hasty = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
-    return jax.jit(_begin, static_argnames="program", compiler_options=hasty)
-
-
-def _begin(program: Program, runs: Run) -> State:
-    return jax.vmap(partial(init, program))(jax.tree.map(jnp.asarray, runs))
-
-
-@partial(jax.jit, static_argnames="program", donate_argnames="state")
-def _advance(program: Program, runs: Run, state: State) -> tuple[State, Leg]:
-    return jax.vmap(partial(leg, program))(jax.tree.map(jnp.asarray, runs), state)
+        self.way.compile(self.program, self.runs, state)

@@ -118,11 +118,12 @@ def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State,
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
     players, valued = appraise(program, state.agent, players, rollout)
+    ended = rollout.terminated | rollout.truncated
     advantage = advantages(
         reward + delivered,
         valued,
-        rollout.terminated,
-        rollout.terminated | rollout.truncated,
+        ended if settings.truncation == "end" else rollout.terminated,
+        ended,
         run.gamma,
         settings.gae_lambda,
     )
@@ -150,7 +151,7 @@ def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State,
         diverged=jnp.where(sound & ~report.finite, state.steps, state.diverged),
     )
     record = RolloutRecord(
-        episodes=(rollout.terminated | rollout.truncated).sum().astype(jnp.float32),
+        episodes=ended.sum().astype(jnp.float32),
         successes=rollout.success.sum().astype(jnp.float32),
         reward=reward.mean(),
         events=rollout.events.mean((0, 1)),

@@ -9,6 +9,7 @@ from clew.learner.encoders import KINDS
 from clew.validate import BadInput, divides, finite_number, one_of, positive_number, whole_number
 
 PRECISIONS = ("highest", "default")
+TRUNCATIONS = ("bootstrap", "end")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,9 @@ class Settings:
     """How far the probability ratio may go from 1."""
     gae_lambda: float = 0.95
     """λ of the generalised advantage."""
+    truncation: Literal["bootstrap", "end"] = "bootstrap"
+    """What follows an episode cut short by its time limit: what the critic says of its last view,
+    or nothing, as if the world had ended."""
     value_coef: float = 1.0
     """Weight of the critic's loss."""
     max_grad_norm: float = 0.5
@@ -85,6 +89,7 @@ class Settings:
         one_of("encoder", self.encoder, KINDS)
         one_of("shared", self.shared, (False, True))
         one_of("precision", self.precision, PRECISIONS)
+        one_of("truncation", self.truncation, TRUNCATIONS)
         whole_number("memory_width", self.memory_width, 2)
         if self.chunk > self.steps:
             raise BadInput(

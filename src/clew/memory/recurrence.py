@@ -124,7 +124,7 @@ def _backward(cell: Cell, structure: Any, rest: Any, cotangents: Any) -> tuple[A
         cotangent, state, value, reset = now
 
         def again(state: Any, value: Any, taps: dict[int, Array], others: dict[int, Array]) -> Any:
-            held = [others.get(i, leaves[i]) for i in range(len(leaves))]
+            held = [others[i] if i in others else leaves[i] for i in range(len(leaves))]
 
             def times(matrix: Array, vector: Array) -> Array:
                 return matrix @ vector + taps[_place(held, matrix)]

@@ -92,6 +92,7 @@ def _advance(
     from_gates = times(u.gates.weight, h)
     if u.gate_norm is None or u.candidate_norm is None:
         assert u.gates.bias is not None
+        assert u.candidate.bias is not None
         gates = jax.nn.sigmoid(to_gates + from_gates + u.gates.bias)
         recalled = gates[:w] * (times(u.candidate.weight, h) + u.candidate.bias)
         candidate = jnp.tanh(to_candidate + recalled)

@@ -1,0 +1,123 @@
+"""Two ways to train many runs at once, for the two kinds of device there are.
+
+An accelerator takes all runs *together*: one program, vmapped over runs, because the work of one
+starves it. On a CPU batching buys nothing: XLA runs such a program on one core, its small products
+one after the other. There every core is a *lane*: the program of a single run, compiled once, is
+called for run after run from as many threads as there are cores.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from clew.learner.program import Program
+from clew.learner.run import Leg, Run, State, init, leg
+
+
+class Way(Protocol):
+    """How the runs of a pack are trained."""
+
+    def begin(self, program: Program, runs: Run) -> State:
+        """Every run before its first step."""
+        ...
+
+    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, Leg]:
+        """One leg of every run. `state` is used up by it."""
+        ...
+
+    def compile(self, program: Program, runs: Run, state: State) -> None:
+        """Compile `advance` without running it."""
+        ...
+
+
+class Together:
+    """One program, vmapped over runs."""
+
+    def begin(self, program: Program, runs: Run) -> State:
+        """Every run before its first step."""
+        return _begin_together()(program, runs)
+
+    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, Leg]:
+        """One leg of every run, in one compiled call."""
+        return _advance_together(program, runs, state)
+
+    def compile(self, program: Program, runs: Run, state: State) -> None:
+        """Compile `advance` without running it."""
+        _advance_together.lower(program, runs, state).compile()
+
+
+class Lanes:
+    """The program of one run, on every core."""
+
+    def begin(self, program: Program, runs: Run) -> State:
+        """Every run before its first step."""
+        return _in_lanes(_begin_alone(program), runs)
+
+    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, Leg]:
+        """One leg of every run, as many at a time as there are cores."""
+        return _in_lanes(_advance_alone(program), runs, state)
+
+    def compile(self, program: Program, runs: Run, state: State) -> None:
+        """Compile `advance` without running it."""
+        _advance_alone(program)
+
+
+def way_of(device: str) -> Way:
+    """What suits a kind of device."""
+    return Lanes() if device == "cpu" else Together()
+
+
+def _in_lanes(work: Callable[..., Any], *packed: Any) -> Any:
+    """Call `work` on one run of `packed` after the other, and stack what it returns."""
+    runs = len(jax.tree.leaves(packed)[0])
+
+    def alone(i: int) -> Any:
+        return jax.block_until_ready(work(*jax.tree.map(lambda leaf: leaf[i], packed)))
+
+    with ThreadPoolExecutor(os.cpu_count()) as lanes:
+        done = list(lanes.map(alone, range(runs)))
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *done)
+
+
+@cache
+def _begin_alone(program: Program) -> Callable[[Run], State]:
+    return _beginning(partial(init, program)).lower(_like_a_run(program)).compile()
+
+
+@cache
+def _advance_alone(program: Program) -> Callable[[Run, State], tuple[State, Leg]]:
+    run = _like_a_run(program)
+    state = jax.eval_shape(partial(init, program), run)
+    return jax.jit(partial(leg, program), donate_argnums=1).lower(run, state).compile()
+
+
+def _like_a_run(program: Program) -> Run:
+    number: Any = jax.ShapeDtypeStruct((), jnp.float32)
+    prices: Any = jax.ShapeDtypeStruct((len(program.env.event_names),), jnp.float32)
+    seed: Any = jax.ShapeDtypeStruct((), jnp.uint32)
+    return Run(seed, prices, number, number, number, number)
+
+
+@cache
+def _begin_together() -> Callable[[Program, Run], State]:
+    return _beginning(
+        lambda program, runs: jax.vmap(partial(init, program))(runs), static_argnums=0
+    )
+
+
+@partial(jax.jit, static_argnames="program", donate_argnames="state")
+def _advance_together(program: Program, runs: Run, state: State) -> tuple[State, Leg]:
+    return jax.vmap(partial(leg, program))(runs, state)
+
+
+def _beginning(function: Callable[..., State], **options: Any) -> Any:
+    # It runs once: on a CPU, optimising it takes three times as long as it saves.
+    hasty = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
+    return jax.jit(function, compiler_options=hasty, **options)
