@@ -70,7 +70,7 @@ def sweep(folder: Path) -> int:
     A writer that is still alive there has lost its lease: its rename fails, and it is told.
     """
     swept = 0
-    with contextlib.suppress(FileNotFoundError), telling(folder):
+    with telling(folder), contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
             if name.startswith(TEMPORARY):
                 os.unlink(folder / name)

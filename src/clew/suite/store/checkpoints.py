@@ -112,5 +112,5 @@ def read_checkpoint(path: Path, config: Mapping[str, Any] | None = None) -> Chec
 
 
 def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError), atomic.telling(path):
+    with atomic.telling(path), contextlib.suppress(FileNotFoundError):
         os.unlink(path)

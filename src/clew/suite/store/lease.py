@@ -130,9 +130,10 @@ class Lease:
     def release(self) -> None:
         """Give the pack back, so that anybody may take it at once."""
         self._over.set()
+        if os.getpid() != self._mine:
+            return  # a forked copy holds nothing
         with self._lock, contextlib.suppress(OSError):
-            if os.getpid() == self._mine:
-                self._mark(_FREE)
+            self._mark(_FREE)
 
     def pulse(self) -> None:
         """One heartbeat, in place: it needs no room on the disk."""

@@ -67,12 +67,12 @@ class Store:
         return self._aside.listed()
 
     def _open(self) -> None:
+        if self.root.exists() and not self.root.is_dir():
+            raise BadInput(f"{str(self.root)!r} is not a folder")
         try:
             layout = read_document(self.root / MARK, _SEAL)["layout"]
         except FileNotFoundError:
             return self._create()
-        except NotADirectoryError:
-            raise BadInput(f"{str(self.root)!r} is not a folder") from None
         except Damaged as damage:
             self._aside.put(damage)
             return None if self.read_only else self._mark()
