@@ -16,7 +16,7 @@ DATA = b"new" * 1000
 
 
 def put(path: Path, data: bytes = DATA, **how: Any) -> None:
-    atomic.write(path, lambda file: file.write(data) and None, **how)
+    atomic.write(path, lambda file: file.write(data), **how)
 
 
 def test_bytes_reach_the_disk_before_the_name_and_the_name_before_we_return(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.suite.store import RunFolder, Store, scan
+from clew.suite.store import RunFolder, Store, finding, scan
 from clew.suite.store.finding import CONFIG, CURVE, DIAGNOSTICS, FAILURE, PROVENANCE, RESULT
 from tests.suite.store import things
 from tests.suite.store.things import SPOIL, config, contents, finish, outcome
@@ -170,6 +170,50 @@ def test_an_unreadable_folder_is_said_to_be_one(
     with pytest.raises(ValueError, match=r"cannot be written: .*Permission denied"):
         runs[1].write_finished(**outcome(1))
     assert store.incidents == ()
+
+
+def test_a_file_in_the_place_of_a_folder_is_set_aside(store: Store) -> None:
+    run = store.run(config())
+    store.runs_folder.mkdir()
+    run.path.write_bytes(b"what is this?")
+    assert [row.status for row in scan(store)] == ["damaged"]
+    assert run.status == "absent"
+    run.write_finished(**outcome())
+    assert run.finished()
+    (aside,) = store.set_aside()
+    assert (store.root / aside["at"] / run.name).read_bytes() == b"what is this?"
+
+
+def test_what_somebody_else_is_writing_is_not_damage(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at once, a folder may be in the middle of a change."""
+    run = store.run(config())
+    run.write_failed("why", provenance=things.PROVENANCE, curve=outcome(9)["curve"])
+    looks, original = [], finding._look
+
+    def looking(*args: Any, **kwargs: Any) -> Any:
+        if not looks:
+            (run.path / CURVE).rename(run.path / "gone")
+        found = original(*args, **kwargs)
+        if not looks:
+            (run.path / "gone").rename(run.path / CURVE)
+        looks.append(found.status)
+        return found
+
+    monkeypatch.setattr(finding, "_look", looking)
+    assert run.status == "failed"
+    assert looks == ["damaged", "failed"]
+    assert store.incidents == ()
+
+
+def test_a_link_to_nowhere_is_set_aside(store: Store) -> None:
+    run = finish(store)
+    (run.path / RESULT).unlink()
+    (run.path / RESULT).symlink_to("nowhere")
+    assert run.status == "begun"
+    run.write_finished(**outcome())
+    assert run.finished()
 
 
 def test_strangers_in_the_store_are_left_alone(store: Store) -> None:

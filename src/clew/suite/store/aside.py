@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from clew.suite.store import atomic
 from clew.suite.store.documents import read_document, write_document
 from clew.suite.store.errors import CannotRead, CannotWrite, Damaged, stamp
-from clew.suite.store.names import slug
+from clew.suite.store.names import WHOLE, slug
 from clew.suite.store.seal import Seal
 
 REASON = "reason.json"
@@ -45,7 +45,7 @@ class Aside:
         moved = None if self.read_only else self._move(damage, was)
         incident = Incident(was, damage.reason, moved)
         if incident not in self.incidents:
-            _LOG.warning("%s %s; %s", was, damage.reason, moved or "left where it is")
+            _LOG.warning("%s %s%s", was, damage.reason, f"; now {moved}" if moved else "")
             self.incidents.append(incident)
         return incident
 
@@ -61,19 +61,28 @@ class Aside:
 
     def _move(self, damage: Damaged, was: str) -> str | None:
         path = damage.path
-        place = self._root / "set-aside" / f"{slug(path.parent.name)}-{secrets.token_hex(4)}"
+        place = self._root / "set-aside" / f"{slug(path.parent.name, WHOLE)}-{secrets.token_hex(4)}"
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         about = {"was": was, "reason": damage.reason, "when": now}
+        if damage.stamp is None or stamp(path) != damage.stamp:
+            return None  # it is missing, or somebody else has moved or mended it
         try:
-            if damage.stamp is None or stamp(path) != damage.stamp:
-                return None  # somebody else has moved or mended it
             write_document(place / REASON, _SEAL, about)
             atomic.move(path, place / path.name)
         except CannotWrite as error:
             _LOG.warning("%s", error)
-            return None
+            return _forget(place)
         if stamp(place / path.name) != damage.stamp:
             # mended between our look and our move: put it back, unless there is yet another
             with contextlib.suppress(OSError):
                 os.link(place / path.name, path)
+                return _forget(place)
         return str((place / path.name).relative_to(self._root))
+
+
+def _forget(place: Path) -> None:
+    """Take back an entry that is not one."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(place):
+            os.unlink(place / name)
+        os.rmdir(place)

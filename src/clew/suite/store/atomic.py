@@ -20,7 +20,7 @@ from clew.suite.store.errors import CannotWrite
 TEMPORARY = ".tmp-"
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
-Fill = Callable[[IO[bytes]], None]
+Fill = Callable[[IO[bytes]], object]
 
 
 def write(path: Path, fill: Fill, *, overwrite: bool = True) -> None:
@@ -132,8 +132,8 @@ def _publish_new(temporary: Path, path: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        if path.exists():
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        # no links here: reserve the name, then fill it
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         os.replace(temporary, path)
         return
     os.unlink(temporary)

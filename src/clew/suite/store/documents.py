@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from clew.suite.store import atomic
 from clew.suite.store.canonical import plain
@@ -18,11 +18,7 @@ _TAIL = b'"\n}\n'
 def write_document(path: Path, seal: Seal, data: Any, *, overwrite: bool = True) -> None:
     """Write plain data."""
     content = document(seal, data)
-
-    def fill(file: IO[bytes]) -> None:
-        file.write(content)
-
-    atomic.write(path, fill, overwrite=overwrite)
+    atomic.write(path, lambda file: file.write(content), overwrite=overwrite)
 
 
 def read_document(path: Path, seal: Seal) -> Any:

@@ -41,21 +41,26 @@ class Finding:
 def look(folder: Path, identity: str | None = None, *, deep: bool = True) -> Finding:
     """Examine every file, or (not `deep`) only the documents that say how the run stands.
 
-    Without `identity` the folder's own configuration says which run it should be.
+    Without `identity` the folder's own configuration says which run it should be. Damage is what
+    is seen twice: once may be a moment of somebody else's work.
     """
+    found = _look(folder, identity, deep)
+    return _look(folder, identity, deep) if found.damage else found
+
+
+def _look(folder: Path, identity: str | None, deep: bool) -> Finding:
     try:
-        names = set(os.listdir(folder))
-        return _look(folder, names, identity, deep)
+        return _examine(folder, set(os.listdir(folder)), identity, deep)
     except FileNotFoundError:
         return Finding("absent", identity=identity)
     except NotADirectoryError:
         damage = Damaged(folder, "is a file and should be a folder")
         return Finding("damaged", damage.reason, identity=identity, damage=(damage,))
-    except (CannotRead, PermissionError) as error:
+    except (CannotRead, OSError) as error:
         return Finding("unreadable", str(error), identity=identity)
 
 
-def _look(folder: Path, names: set[str], identity: str | None, deep: bool) -> Finding:
+def _examine(folder: Path, names: set[str], identity: str | None, deep: bool) -> Finding:
     final = RESULT if RESULT in names else FAILURE if FAILURE in names else None
     if CONFIG not in names and final is None:
         return Finding("begun", identity=identity)
@@ -73,6 +78,8 @@ def _look(folder: Path, names: set[str], identity: str | None, deep: bool) -> Fi
     if final is not None:
         try:
             outcome = read_document(folder / final, Seal(Path(final).stem, identity))
+        except FileNotFoundError:
+            damage.append(Damaged(folder / final, "is missing"))
         except Damaged as error:
             damage.append(error)
         else:

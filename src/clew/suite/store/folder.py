@@ -15,7 +15,7 @@ from clew.suite.store.arrays import read_arrays, write_arrays
 from clew.suite.store.aside import Aside
 from clew.suite.store.canonical import canonical, digest, plain
 from clew.suite.store.documents import read_document, write_document
-from clew.suite.store.errors import Conflict, Damaged
+from clew.suite.store.errors import CannotWrite, Conflict, Damaged
 from clew.suite.store.finding import (
     ARRAYS,
     CONFIG,
@@ -63,8 +63,7 @@ class RunFolder:
         if not found.damage:
             return found
         self._mend(found)
-        again = look(self.path, self.identity, deep=deep)
-        return again if not again.damage else found
+        return look(self.path, self.identity, deep=deep)
 
     @property
     def status(self) -> Status:
@@ -150,7 +149,7 @@ class RunFolder:
         lease: Holding | None,
     ) -> None:
         if lease is not None:
-            lease.confirm()
+            lease.check()
         found = self.find()
         if found.status in ("damaged", "unreadable"):
             raise BadInput(f"{self.name} cannot be written: {found.reason}")
@@ -196,13 +195,14 @@ class RunFolder:
     def _mend(self, found: Finding) -> None:
         damaged = {each.path.name for each in found.damage}
         final = RESULT if (self.path / RESULT).exists() else FAILURE
-        if damaged - {CONFIG, final} and final not in damaged and found.outcome is not None:
-            # first, so that nobody finds a result whose arrays are gone
-            self._aside.put(Damaged(self.path / final, f"stands alone: {found.reason}"))
         for each in found.damage:
             self._aside.put(each)
+        if damaged - {CONFIG, final} and final not in damaged and found.outcome is not None:
+            # last: until then, whoever looks finds a result with something missing, and comes here
+            self._aside.put(Damaged(self.path / final, f"stands alone: {found.reason}"))
         if CONFIG in damaged and not self._aside.read_only:
-            self.begin()
+            with contextlib.suppress(CannotWrite):
+                self.begin()
 
 
 def same_arrays(one: Named, other: Named) -> bool:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clew.suite.store import atomic
-from clew.suite.store.errors import CannotWrite, LeaseLost
+from clew.suite.store.errors import CannotRead, CannotWrite, LeaseLost
 from clew.suite.store.owner import Owner
 from clew.validate import BadInput, positive_number
 
@@ -76,11 +76,10 @@ class Claims:
         last = highest(place)
         if last is not None and not last.free and not self._given_up(name, last):
             return None
-        with atomic.telling(place):
-            atomic.make_folder(place)
         owner, number = Owner.current(), 1 if last is None else last.number + 1
         if not _create(place, number, owner):
             return None
+        atomic.sweep(place)
         return Lease(place, number, owner, self.beat)
 
     def holder(self, name: str) -> Owner | None:
@@ -121,11 +120,9 @@ class Lease:
         """
         with self._lock:
             self.check()
-            with contextlib.suppress(FileNotFoundError):
-                if _create(self.place, self.number + 1, self.owner):
-                    self.number += 1
-                    return
-            self._lose()
+            if not _create(self.place, self.number + 1, self.owner):
+                self._lose()
+            self.number += 1
 
     def release(self) -> None:
         """Give the pack back, so that anybody may take it at once."""
@@ -180,29 +177,21 @@ def highest(place: Path) -> Ticket | None:
         except FileNotFoundError:
             if not place.exists():
                 return None
+        except OSError as error:
+            raise CannotRead(place, error) from error
 
 
 def _create(place: Path, number: int, owner: Owner) -> bool:
     """Create a ticket if nobody has it yet."""
-    path = _ticket(place, number)
     content = f"{_HELD} {0:012d}\n{json.dumps(owner._asdict())}\n".encode()
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        atomic.write(_ticket(place, number), lambda file: file.write(content), overwrite=False)
     except FileExistsError:
         return False
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise CannotWrite(path, error) from error
-    try:
-        if os.write(handle, content) < len(content):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(handle)
-    except OSError as error:
-        os.unlink(path)
-        raise CannotWrite(path, error) from error
-    finally:
-        os.close(handle)
+    except CannotWrite as error:
+        if error.errno != errno.ENOENT:
+            raise
+        return False  # whoever has it has swept our attempt away
     return True
 
 

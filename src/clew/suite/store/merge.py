@@ -32,7 +32,7 @@ class Merged:
     conflicts: list[str] = field(default_factory=list)
     """In both with different results, and how they differ; the first store's stays."""
     damaged: list[str] = field(default_factory=list)
-    """Could not be read in the store merged from, and why; not copied."""
+    """Could not be read, and why; not copied."""
     checkpoints: list[str] = field(default_factory=list)
     """Packs that can now go on from further."""
     busy: list[str] = field(default_factory=list)
@@ -58,6 +58,9 @@ def merge(into: Store, source: Store) -> Merged:
 
 def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: Finding) -> None:
     mine = ours.find()
+    if mine.status in ("damaged", "unreadable"):
+        merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
+        return
     if _rank(theirs) > _rank(mine):
         try:
             _copy_run(ours, folder, theirs)
@@ -65,6 +68,9 @@ def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: Finding) -
             return
         except FileExistsError:  # somebody finished it just now
             mine = ours.find()
+    if mine.status in ("damaged", "unreadable"):
+        merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
+        return
     if _rank(theirs) < _rank(mine):
         merged.kept.append(ours.name)
     elif theirs.status == "finished" and (unlike := _unlike(ours.path, mine, folder, theirs)):

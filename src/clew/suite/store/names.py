@@ -36,14 +36,14 @@ def folder_name(words: Sequence[str], identity: str) -> str:
     return f"{text}-{identity[:HASH]}"
 
 
-def slug(word: str) -> str:
+def slug(word: str, longest: int = WORD) -> str:
     """Lower-case letters a–z, digits and single hyphens within; never empty.
 
     Nothing that a filesystem, a shell or a path could understand in a way of its own is left: no
     separators, dots, blanks or capitals.
     """
     simple = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", simple).strip("-")[:WORD].strip("-") or "x"
+    return re.sub(r"[^a-z0-9]+", "-", simple).strip("-")[:longest].strip("-") or "x"
 
 
 def _words(config: Mapping[str, Any]) -> list[str]:
