@@ -28,9 +28,9 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def test_the_whole_study_in_two_seconds(study: Store) -> None:
-    began = time.perf_counter()
+    began = time.process_time()  # of this process: others may be busy
     rows = scan(study)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     assert count(rows) == {"begun": 100, "failed": 200, "finished": 1500}
     assert seconds < 2
     rows.sort(key=lambda row: row.config["seed"])

@@ -98,8 +98,8 @@ def _config(folder: Path, identity: str | None) -> tuple[Any, str]:
     except FileNotFoundError:
         raise Damaged(path, "is missing") from None
     Seal("config", digest(config)).expect(path, seal)
-    if folder.name != run_name(config):
-        raise Damaged(path, f"is the configuration of {run_name(config)}")
+    if folder.name != (name := run_name(config, seal.of)):
+        raise Damaged(path, f"is the configuration of {name}")
     if identity not in (None, seal.of):
         raise BadInput(
             f"two configurations share the name {folder.name!r}, hashes {seal.of} and {identity}; "

@@ -53,7 +53,7 @@ class RunFolder:
     def __init__(self, runs: Path, config: Mapping[str, Any], aside: Aside) -> None:
         self.config: dict[str, Any] = plain(config)
         self.identity = digest(self.config)
-        self.name = run_name(self.config)
+        self.name = run_name(self.config, self.identity)
         self.path = runs / self.name
         self._aside = aside
 

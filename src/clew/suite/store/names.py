@@ -18,9 +18,9 @@ FIELDS = ("environment", "reward", "architecture", "bonus", "seed")
 NAME = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*-[0-9a-f]{{{HASH}}}")
 
 
-def run_name(config: Mapping[str, Any]) -> str:
-    """Such as `tinyreproduce-dense-gru-e3b-s3-1f2e3d4c`."""
-    return folder_name(_words(config) or ["run"], digest(config))
+def run_name(config: Mapping[str, Any], identity: str | None = None) -> str:
+    """Such as `tinyreproduce-dense-gru-e3b-s3-1f2e3d4c`; `identity` is the hash, if it is known."""
+    return folder_name(_words(config) or ["run"], identity or digest(config))
 
 
 def pack_name(configs: Sequence[Mapping[str, Any]], identity: str) -> str:
