@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clew.suite.store import LeaseLost, PackFolder, Store, read_checkpoint
 from clew.validate import BadInput
-from tests.suite.store.things import SPOIL, config
+from tests.suite.store.things import SPOIL, config, finish
 
 
 def state(step: int) -> dict[str, np.ndarray]:
@@ -130,6 +130,20 @@ def test_who_lost_the_lease_saves_nothing(pack: PackFolder) -> None:
 def test_steps_are_whole_numbers(pack: PackFolder, step: int) -> None:
     with pytest.raises(BadInput, match="step="):
         pack.checkpoints.save(step, state(1))
+
+
+def test_a_finished_pack_keeps_no_checkpoints(store: Store) -> None:
+    """Whoever was killed between the last result and clearing up left one."""
+    pack = store.pack([config(seed) for seed in range(2)])
+    finish(store, 0)
+    pack.checkpoints.save(1, state(1))
+    assert not pack.finished()
+    assert steps(pack) == [1]
+    finish(store, 1)
+    assert Store(store.root, read_only=True).pack([config(0), config(1)]).finished()
+    assert steps(pack) == [1]
+    assert pack.finished()
+    assert not pack.checkpoints.folder.exists()
 
 
 def test_sweeping_a_pack(pack: PackFolder) -> None:

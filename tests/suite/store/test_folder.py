@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +156,12 @@ def test_a_newer_store_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("clew.suite.store.store.LAYOUT", 0)
     with pytest.raises(BadInput, match="layout 1; this version of Clew reads layout 0"):
         Store(store.root)
+
+
+def test_the_store_needs_no_jax() -> None:
+    """Analysis reads it on machines without an accelerator, and status must be quick."""
+    code = "import sys, clew.suite.store, clew.suite.tensorboard; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_rows(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from clew.suite.store.aside import Aside, Incident
 from clew.suite.store.canonical import digest, plain
 from clew.suite.store.checkpoints import Checkpoints
 from clew.suite.store.documents import read_document, write_document
-from clew.suite.store.errors import CannotRead, Damaged
+from clew.suite.store.errors import CannotRead, CannotWrite, Damaged
 from clew.suite.store.folder import RunFolder
 from clew.suite.store.lease import BEAT, STALE, Claims
 from clew.suite.store.names import NAME, pack_name
@@ -112,11 +113,21 @@ class PackFolder:
         self.identity = digest(self.config)
         self.name = pack_name(self.config["runs"], self.identity)
         self.runs = [store.run(config) for config in configs]
+        self._read_only = store.read_only
         self.checkpoints = Checkpoints(store.packs_folder / self.name, self.config, store._aside)
 
     def finished(self) -> bool:
-        """Whether every run of the pack has its result."""
-        return all(run.finished() for run in self.runs)
+        """Whether every run of the pack has its result. Its checkpoints then go, if any are left.
+
+        A worker may be killed between the last result and its clearing up; nobody would claim
+        the pack again.
+        """
+        if not all(run.finished() for run in self.runs):
+            return False
+        if not self._read_only:
+            with contextlib.suppress(CannotWrite):
+                self.checkpoints.clear()
+        return True
 
     def sweep(self) -> int:
         """Remove what interrupted writes left; for the holder of the pack's lease."""
