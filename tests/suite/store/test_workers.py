@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import subprocess
@@ -11,10 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from clew.suite.store import Store, count, scan
-from tests.suite.store.things import contents
+from clew.suite.store import Claims, LeaseLost, Store, count, scan
+from tests.suite.store.faults import nth, watched
+from tests.suite.store.things import contents, outcome
 from tests.suite.store.trainer import RUNS, Log, packs_of, work
 
 ROOT = Path(__file__).parents[3]
@@ -116,6 +119,42 @@ def test_a_stopped_worker_is_replaced_and_finds_out(tmp_path: Path) -> None:
     done = [line for line in trial.lines() if line[0] == "done"]
     assert [process for *_, process in done] == [str(other.pid)]
     trial.check()
+
+
+@pytest.mark.parametrize("call", ["fsync", "open", "replace", "link"])
+@pytest.mark.parametrize("what", ["checkpoint", "result"])
+def test_replaced_in_the_middle_of_a_write(tmp_path: Path, what: str, call: str) -> None:
+    """The new holder sweeps; the old one is told that it lost the lease, not that a disk failed."""
+    store = Store(tmp_path)
+    pack = packs_of(store, 1)[0]
+    lease = store.claims(beat=1000, stale=3000).take(pack.name)
+    assert lease is not None
+    clock, taken = [0.0], []
+    other = Claims(lease.place.parent, beat=10, stale=30, clock=lambda: clock[0])
+    assert other.take(pack.name) is None
+
+    def take_over(name: str) -> None:
+        if not taken:
+            taken.append(True)  # and not for what the new holder does
+            clock[0] = 30.0
+            taken.append(other.take(pack.name))
+            pack.sweep()
+
+    with (
+        watched(nth(1 if call == "open" else 0, take_over, (call,))),
+        contextlib.suppress(LeaseLost),
+    ):
+        if what == "checkpoint":
+            pack.checkpoints.save(1, {"x": np.zeros(3)}, lease)
+        else:
+            pack.runs[0].write_finished(**outcome(), lease=lease)
+    assert len(taken) == (0 if (what, call) == ("checkpoint", "link") else 2)
+    assert store.incidents == ()
+    assert pack.runs[0].status in ("absent", "begun", "finished")
+    if taken:
+        assert taken[1] is not None
+        with pytest.raises(LeaseLost):
+            lease.check()
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 20) -> None:

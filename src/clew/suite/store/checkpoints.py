@@ -16,7 +16,7 @@ from clew.suite.store.arrays import read_any, write_arrays
 from clew.suite.store.aside import Aside
 from clew.suite.store.canonical import differences, digest, plain
 from clew.suite.store.errors import Damaged
-from clew.suite.store.folder import Holding
+from clew.suite.store.holding import Holding, under
 from clew.suite.store.seal import Seal
 from clew.validate import BadInput, whole_number
 
@@ -47,10 +47,9 @@ class Checkpoints:
     ) -> Path:
         """Write a checkpoint; once it is on the disk, those before the last two go."""
         whole_number("step", step, 0, 10**12 - 1)
-        if lease is not None:
-            lease.check()
         path = self.folder / f"checkpoint-{step:012d}.npz"
-        write_arrays(path, self._seal, arrays, {"step": step, "config": self.config})
+        with under(lease):
+            write_arrays(path, self._seal, arrays, {"step": step, "config": self.config})
         self.prune()
         return path
 

@@ -19,7 +19,6 @@ from clew.validate import BadInput
 CONFIG, PROVENANCE = "config.json", "provenance.json"
 CURVE, DIAGNOSTICS = "curve.npz", "diagnostics.npz"
 RESULT, FAILURE = "result.json", "failure.json"
-ARRAYS = {CURVE: "curve", DIAGNOSTICS: "diagnostics"}
 
 Status = Literal["absent", "begun", "finished", "failed", "diverged", "damaged", "unreadable"]
 
@@ -120,7 +119,7 @@ def _rest(
                 raise Damaged(path, "is missing")
             if deep and name == PROVENANCE:
                 read_document(path, Seal("provenance", identity))
-            elif deep and verify_arrays(path, Seal(ARRAYS[name], identity)) != files[name]:
+            elif deep and verify_arrays(path, Seal(Path(name).stem, identity)) != files[name]:
                 raise Damaged(path, "is sound, but not the file that the outcome was written with")
         except FileNotFoundError:
             damage.append(Damaged(path, "is missing"))

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from clew.suite.store.canonical import canonical, digest, plain
 from clew.suite.store.documents import read_document, write_document
 from clew.suite.store.errors import CannotWrite, Conflict, Damaged
 from clew.suite.store.finding import (
-    ARRAYS,
     CONFIG,
     CURVE,
     DIAGNOSTICS,
@@ -28,23 +27,12 @@ from clew.suite.store.finding import (
     Status,
     look,
 )
+from clew.suite.store.holding import Holding, under
 from clew.suite.store.names import run_name
 from clew.suite.store.seal import Seal
 from clew.validate import BadInput
 
 Named = Mapping[str, np.ndarray]
-
-
-class Holding(Protocol):
-    """The right to write: a lease."""
-
-    def check(self) -> None:
-        """Raise `LeaseLost` if the right is gone."""
-        ...
-
-    def confirm(self) -> None:
-        """Raise `LeaseLost` if the right is gone; if not, hold it for another full period."""
-        ...
 
 
 class RunFolder:
@@ -84,20 +72,20 @@ class RunFolder:
 
     def provenance(self) -> dict[str, Any]:
         """How the run was made."""
-        return read_document(self.path / PROVENANCE, Seal("provenance", self.identity))
+        return read_document(self.path / PROVENANCE, self._seal(PROVENANCE))
 
     def curve(self) -> dict[str, np.ndarray]:
         """What the evaluations recorded."""
-        return read_arrays(self.path / CURVE, Seal("curve", self.identity))
+        return read_arrays(self.path / CURVE, self._seal(CURVE))
 
     def diagnostics(self) -> dict[str, np.ndarray]:
         """What the rollouts recorded."""
-        return read_arrays(self.path / DIAGNOSTICS, Seal("diagnostics", self.identity))
+        return read_arrays(self.path / DIAGNOSTICS, self._seal(DIAGNOSTICS))
 
     def begin(self) -> None:
         """Write the configuration, so that the run shows in the store."""
         if not (self.path / CONFIG).exists():
-            write_document(self.path / CONFIG, Seal("config", self.identity), self.config)
+            write_document(self.path / CONFIG, self._seal(CONFIG), self.config)
 
     def write_finished(
         self,
@@ -148,30 +136,27 @@ class RunFolder:
         provenance: Mapping[str, Any],
         lease: Holding | None,
     ) -> None:
-        if lease is not None:
-            lease.check()
-        found = self.find()
-        if found.status in ("damaged", "unreadable"):
-            raise BadInput(f"{self.name} cannot be written: {found.reason}")
-        if final == RESULT and found.status in ("failed", "diverged"):
-            self.retry()
-        elif found.status not in ("absent", "begun"):
-            return self._agree(final, outcome, arrays)
-        self.begin()
-        atomic.sweep(self.path)
-        write_document(self.path / PROVENANCE, Seal("provenance", self.identity), provenance)
-        files = {
-            name: write_arrays(self.path / name, Seal(ARRAYS[name], self.identity), value)
-            for name, value in arrays.items()
-        }
-        if lease is not None:
-            lease.confirm()
-        seal = Seal(Path(final).stem, self.identity)
-        try:
-            write_document(self.path / final, seal, {**outcome, "files": files}, overwrite=False)
-        except FileExistsError:
-            return self._agree(final, outcome, arrays)
-        return None
+        with under(lease):
+            found = self.find()
+            if found.status in ("damaged", "unreadable"):
+                raise BadInput(f"{self.name} cannot be written: {found.reason}")
+            if final == RESULT and found.status in ("failed", "diverged"):
+                self.retry()
+            elif found.status not in ("absent", "begun"):
+                return self._agree(final, outcome, arrays)
+            self.begin()
+            write_document(self.path / PROVENANCE, self._seal(PROVENANCE), provenance)
+            files = {
+                name: write_arrays(self.path / name, self._seal(name), value)
+                for name, value in arrays.items()
+            }
+            if lease is not None:
+                lease.confirm()
+            whole = {**outcome, "files": files}
+            try:
+                write_document(self.path / final, self._seal(final), whole, overwrite=False)
+            except FileExistsError:
+                return self._agree(final, outcome, arrays)
 
     def _agree(self, final: str, outcome: Mapping[str, Any], arrays: Mapping[str, Named]) -> None:
         """Raise `Conflict` unless what is stored is what was to be stored."""
@@ -186,11 +171,14 @@ class RunFolder:
             raise Conflict(f"{self.name} is already {found.status}, with a different {what}")
 
     def _same(self, name: str, arrays: Named) -> bool:
-        stored = read_arrays(self.path / name, Seal(ARRAYS[name], self.identity))
-        return same_arrays(stored, arrays)
+        return same_arrays(read_arrays(self.path / name, self._seal(name)), arrays)
 
     def _outcome(self, final: str) -> dict[str, Any]:
-        return read_document(self.path / final, Seal(Path(final).stem, self.identity))
+        return read_document(self.path / final, self._seal(final))
+
+    def _seal(self, name: str) -> Seal:
+        """A file's role is its name."""
+        return Seal(Path(name).stem, self.identity)
 
     def _mend(self, found: Finding) -> None:
         damaged = {each.path.name for each in found.damage}
