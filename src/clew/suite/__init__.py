@@ -1,0 +1,1 @@
+"""What to run, where to run it, and where the results are kept."""
