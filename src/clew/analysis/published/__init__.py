@@ -37,7 +37,7 @@ def published_success() -> pd.DataFrame:
 
 
 def _read(name: str) -> pd.DataFrame:
-    with resources.files(__package__).joinpath(name).open() as file:
+    with resources.files(__name__).joinpath(name).open() as file:
         return pd.read_csv(file, keep_default_na=False)
 
 

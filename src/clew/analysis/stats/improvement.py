@@ -30,7 +30,7 @@ def improvement(bonus: Values, none: Values, level: float = LEVEL) -> Interval:
     share = float(wins(bonus, none))
     if min(n) < 2:
         return without_interval(share, n, "Newcombe", "an arm with one seed proves little")
-    z = stats.norm.ppf((1 + level) / 2)
+    z = float(stats.norm.ppf((1 + level) / 2))
 
     def beyond(truth: float) -> float:
         return abs(share - truth) - z * math.sqrt(_variance(truth, *n))
