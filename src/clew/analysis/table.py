@@ -141,7 +141,8 @@ def _check_runs(runs: pd.DataFrame) -> None:
     if runs.empty:
         raise BadInput("there are no runs: the table is empty, so there is nothing to analyse")
     if runs["seed"].isna().any() or (runs["seed"] % 1 != 0).any():
-        raise BadInput(f"seed={runs['seed'][runs['seed'] % 1 != 0].iloc[0]!r} is no whole number")
+        bad = runs["seed"][~(runs["seed"] % 1 == 0)].iloc[0]
+        raise BadInput(f"seed={bad:g} is not valid; it must be a whole number")
     twice = runs[runs.duplicated(list(RUN))]
     if len(twice):
         raise BadInput(f"a run is there twice: {describe(twice.iloc[0])}")
@@ -149,7 +150,7 @@ def _check_runs(runs: pd.DataFrame) -> None:
     bad = done[~done["tail_mean"].between(0, 1)]
     if len(bad):
         raise BadInput(
-            f"tail_mean={bad['tail_mean'].iloc[0]!r} of the finished run {describe(bad.iloc[0])} "
+            f"tail_mean={bad['tail_mean'].iloc[0]:g} of the finished run {describe(bad.iloc[0])} "
             "is no success rate from 0 to 1; if its loss was not finite, its status is 'diverged'"
         )
 

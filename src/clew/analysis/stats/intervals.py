@@ -84,8 +84,7 @@ def t_quantile(level: float, freedom: float) -> float:
 
 def percentile(boot: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float]:
     """The middle of the bootstrap distribution, as the study has it."""
-    low, high = np.quantile(boot, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return _quantiles(boot, [(1 - level) / 2, (1 + level) / 2])
 
 
 def bca(
@@ -98,7 +97,6 @@ def bca(
 
     `jackknife` has, for every sample, the statistic with each of its members left out.
     """
-    boot = boot[np.isfinite(boot)]
     share = (np.mean(boot < estimate) + np.mean(boot <= estimate)) / 2
     if share in (0.0, 1.0):
         return percentile(boot, level)
@@ -107,7 +105,12 @@ def bca(
     spread = sum(float(np.sum(u**2)) for u in swings)
     lean = sum(float(np.sum(u**3)) for u in swings) / (6 * spread**1.5) if spread > 0 else 0.0
     z = bias + stats.norm.ppf([(1 - level) / 2, (1 + level) / 2])
-    low, high = np.quantile(boot, stats.norm.cdf(bias + z / (1 - lean * z)))
+    return _quantiles(boot, stats.norm.cdf(bias + z / (1 - lean * z)).tolist())
+
+
+def _quantiles(boot: NDArray[np.float64], at: list[float]) -> tuple[float, float]:
+    """Of the resamples themselves, without interpolation: a ratio may be infinite in some."""
+    low, high = np.quantile(boot, at, method="closest_observation")
     return float(low), float(high)
 
 

@@ -91,6 +91,9 @@ def spread(
         ratio = without_interval(math.nan, n, method, why)
     else:
         ratio = interval(_ratio)
+        if not ratio.known:
+            why = "in some resamples the architectures are all alike without the bonus"
+            ratio = without_interval(ratio.estimate, n, method, why)
     drawn = separation(boot[0]) - separation(boot[1])
     below, above = np.sum(drawn <= 0), np.sum(drawn >= 0)
     p = min(1.0, 2 * float(1 + min(below, above)) / (1 + resamples))
