@@ -21,6 +21,8 @@ ENVIRONMENTS = {
     "MiniGrid-MemoryS13[view=7]": "S13 7×7",
     "TinyReproduce": "Tiny",
 }
+VIEWS = {"MiniGrid-MemoryS13": "3×3", "MiniGrid-MemoryS13[view=7]": "7×7"}
+"""Variants of one world that stand in one table."""
 REWARDS = ("sparse", "penalty", "aligned", "distractor", "dense", "native")
 
 THRESHOLDS = {

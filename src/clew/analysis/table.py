@@ -79,6 +79,20 @@ class Results:
         """The runs that count: everything else is listed, not averaged."""
         return self.runs[self.runs["status"] == "finished"]
 
+    def usual(self) -> Results:
+        """Without the runs of a sweep: of every bonus on a task, the λ that most runs have."""
+        bonus = [*TASK, "bonus"]
+        counted = self.runs.groupby([*bonus, "bonus_coef"], sort=True).size().reset_index(name="n")
+        # of equally many, the larger
+        kept = counted.sort_values([*bonus, "n", "bonus_coef"]).groupby(bonus).tail(1)
+        keys = pd.MultiIndex.from_frame(kept[[*bonus, "bonus_coef"]])
+
+        def keep(frame: pd.DataFrame) -> pd.DataFrame:
+            mine = pd.MultiIndex.from_frame(frame[[*bonus, "bonus_coef"]]).isin(keys)
+            return frame[mine].reset_index(drop=True)
+
+        return Results(keep(self.runs), keep(self.evaluations), keep(self.rollouts))
+
     def only(self, **chosen: object) -> Results:
         """The runs (and their curves) whose columns have these values: `only(reward="sparse")`."""
         known_names("column of a run", chosen, RUN)

@@ -44,12 +44,12 @@ def estimate(interval: Interval, decimals: int = 3, plus: bool = False) -> str:
 
 
 def p_value(p: float) -> str:
-    """'0.021', '0.0002', '2.6e−49'."""
+    """'0.021', '0.0002', '3e−49'."""
     if not math.isfinite(p):
         return NOTHING
     if p >= 0.01:
         return f"{p:.2g}"
-    return f"{p:.1g}" if p >= 1e-5 else minus(f"{p:.1e}")
+    return f"{p:.1g}" if p >= 1e-4 else minus(f"{p:.0e}")
 
 
 def large(value: float, decimals: int = 1) -> str:

@@ -21,14 +21,14 @@ class Caution:
 
     bonus: str
     choice: str
-    """'scale', 'control' or 'failures'."""
+    """'scale', 'control', 'noise' or 'failures'."""
     sentence: str
 
 
 def cautions(
     task: Task, bonus: str, results: Results | None = None, resamples: int = RESAMPLES
 ) -> list[Caution]:
-    """Look again on the logit scale, with the memoryless control, and with failed runs as 0."""
+    """Look again in log odds, with the control, without seed noise, and with failed runs as 0."""
     usual = spread(task, bonus, resamples=resamples)
     direction = sign(usual.delta)
     found = []
@@ -38,6 +38,8 @@ def cautions(
     with_control = spread(task, bonus, control=True, resamples=resamples)
     if MEMORYLESS in with_control.architectures and sign(with_control.delta) != direction:
         found.append(Caution(bonus, "control", _control_sentence(bonus, usual, with_control)))
+    if direction and usual.delta_beyond_noise / usual.delta.estimate < 0.5:
+        found.append(Caution(bonus, "noise", _noise_sentence(bonus, usual)))
     filled = failures_as_zero(task, results) if results is not None else task
     if filled is not task:
         again = spread(filled, bonus, resamples=resamples)
@@ -83,6 +85,14 @@ def _control_sentence(bonus: str, usual: Spread, with_control: Spread) -> str:
         f"Among memory architectures {bonus_label(bonus)} {_word(usual.delta)} the spread "
         f"(ΔSEP {signed(usual.delta.estimate)}); with the memoryless control counted in, it "
         f"{_word(with_control.delta)} it (ΔSEP {signed(with_control.delta.estimate)})."
+    )
+
+
+def _noise_sentence(bonus: str, usual: Spread) -> str:
+    return (
+        f"More than half of the change of spread under {bonus_label(bonus)} is a change of seed "
+        f"noise: ΔSEP is {signed(usual.delta.estimate)}, and "
+        f"{signed(usual.delta_beyond_noise)} with the noise taken out."
     )
 
 

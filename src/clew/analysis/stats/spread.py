@@ -40,6 +40,9 @@ class Spread:
     sep: float
     delta: Interval
     """ΔSEP."""
+    delta_beyond_noise: float
+    """ΔSEP with seed noise taken out of both sides. Means of few, noisy seeds lie apart even where
+    the architectures do not: a bonus that only steadies the seeds makes SEP smaller, too."""
     p: float
     """Two-sided bootstrap p of ΔSEP = 0."""
 
@@ -52,6 +55,13 @@ def dispersion(means: Means) -> Means:
 def separation(means: Means) -> Means:
     """[..., architecture] to SEP, the population standard deviation."""
     return np.std(means, axis=-1)
+
+
+def separation_beyond_noise(arms: list[Means]) -> float:
+    """SEP less what the seeds' own variance adds to it; 0 if that is all there is."""
+    means = np.array([v.mean() for v in arms])
+    noise = np.mean([v.var(ddof=1) / len(v) for v in arms]) * (1 - 1 / len(arms))
+    return math.sqrt(max(float(np.var(means) - noise), 0.0))
 
 
 def spread(
@@ -98,7 +108,8 @@ def spread(
     below, above = np.sum(drawn <= 0), np.sum(drawn >= 0)
     p = min(1.0, 2 * float(1 + min(below, above)) / (1 + resamples))
     sep, sep_none = (float(separation(m)) for m in means)
-    return Spread(bonus, chosen, v_none, v, ratio, sep_none, sep, delta, p)
+    beyond = separation_beyond_noise(columns[0]) - separation_beyond_noise(columns[1])
+    return Spread(bonus, chosen, v_none, v, ratio, sep_none, sep, delta, beyond, p)
 
 
 def _ratio(bonus: Means, none: Means) -> Means:
@@ -124,4 +135,4 @@ def _nothing(bonus: str, chosen: tuple[str, ...], n: tuple[int, ...], method: st
     else:
         why = "an arm with one seed cannot be resampled"
     no = without_interval(nan, n, method, why)
-    return Spread(bonus, chosen, nan, nan, no, nan, nan, no, nan)
+    return Spread(bonus, chosen, nan, nan, no, nan, nan, no, nan, nan)
