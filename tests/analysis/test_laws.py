@@ -151,6 +151,16 @@ def test_the_studys_cautions_are_raised() -> None:
     assert cautions(mpg, "e3b") == []
 
 
+def test_less_noise_is_not_taken_for_equalisation() -> None:
+    """Equal architectures whose seeds scatter without the bonus and not with it."""
+    rng = np.random.default_rng(1)
+    arms = {(a, b): np.sort(rng.normal(0.5, s, 10)) for a in "ABCDE" for b, s in ((NONE, 0.2), ("e3b", 0.01))}  # noqa: E501  # fmt: skip
+    noisy = Task("world", "sparse", arms)
+    assert spread(noisy, "e3b").delta.high < 0
+    assert "noise" in {c.choice for c in cautions(noisy, "e3b")}
+    assert two_way(noisy, "e3b", 500).p_permutation > 0.05
+
+
 def test_failed_runs_are_left_out_listed_and_their_weight_is_told() -> None:
     runs = published().runs
     runs = runs[runs["environment"] == "MiniGrid-MemoryS13"].copy()

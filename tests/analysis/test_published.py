@@ -14,7 +14,7 @@ import pytest
 
 from clew.analysis import published, published_success, tasks
 from clew.analysis.names import NONE
-from clew.analysis.stats.anova import anova
+from clew.analysis.stats.anova import Design, anova
 from clew.analysis.stats.counts import counts
 from clew.analysis.stats.gains import bootstrap_gain
 from clew.analysis.stats.improvement import wins
@@ -91,7 +91,7 @@ def means(task: Task, bonus: str, control: bool = False) -> np.ndarray:
 def test_anova(label: str, bonus: str) -> None:
     def f(task: Task, term: int) -> float:
         y, codes = _long([task], bonus, task.memories)
-        return anova(y, {"architecture": codes[0], "bonus": codes[1]}).effects[term].f
+        return anova(y, Design({"architecture": codes[0], "bonus": codes[1]})).effects[term].f
 
     for term, printed in enumerate(ANOVA[label, bonus]):
         assert agrees(lambda t, i=term: f(t, i), of(label), printed, 1)

@@ -36,6 +36,8 @@ _RC = {
     "figure.dpi": 110,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
+    # a name may hold a dollar sign
+    "text.parse_math": False,
     # the same figure, the same bytes
     "svg.hashsalt": "clew",
 }

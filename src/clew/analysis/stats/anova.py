@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import linalg, stats
 
 Codes = NDArray[np.int64]
 
@@ -55,15 +55,11 @@ class Design:
     def __init__(self, factors: Mapping[str, Codes]):
         self.terms = _terms(tuple(factors))
         main = {name: _contrasts(codes) for name, codes in factors.items()}
-        blocks = {term: _product([main[f] for f in term]) for term in self.terms}
+        self._blocks = {term: _product([main[f] for f in term]) for term in self.terms}
         self.n = len(next(iter(factors.values())))
-        self.df = {term: block.shape[1] for term, block in blocks.items()}
-        mean = np.ones((self.n, 1))
-        self._full = _basis([mean, *blocks.values()])
-        self._without = {
-            term: _basis([mean, *(b for t, b in blocks.items() if t != term)])
-            for term in self.terms
-        }
+        self.df = {term: block.shape[1] for term, block in self._blocks.items()}
+        self._full = _basis([np.ones((self.n, 1)), *self._blocks.values()])
+        self._beyond: dict[tuple[str, ...], NDArray[np.float64]] = {}
         self.residual_df = self.n - self._full.shape[1]
         self.complete = self._full.shape[1] == 1 + sum(self.df.values())
 
@@ -72,20 +68,29 @@ class Design:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Sum of squares of `term`, and the residual's, for responses [..., observation]."""
         y = y - y.mean(-1, keepdims=True)
-        full = np.sum((y @ self._full) ** 2, -1)
-        ss = full - np.sum((y @ self._without[term]) ** 2, -1)
-        return np.maximum(ss, 0.0), np.maximum(np.sum(y**2, -1) - full, 0.0)
+        ss = np.sum((y @ self.beyond(term)) ** 2, -1)
+        residual = np.sum(y**2, -1) - np.sum((y @ self._full) ** 2, -1)
+        return ss, np.maximum(residual, 0.0)
 
-    def f(self, y: NDArray[np.float64], term: tuple[str, ...]) -> NDArray[np.float64]:
-        """F of `term`, for responses [..., observation]."""
-        ss, residual = self.explained(y, term)
+    def beyond(self, term: tuple[str, ...]) -> NDArray[np.float64]:
+        """Orthonormal directions that `term` has and no other term."""
+        if term not in self._beyond:
+            others = [block for t, block in self._blocks.items() if t != term]
+            rest = _basis([np.ones((self.n, 1)), *others])
+            block = self._blocks[term]
+            self._beyond[term] = _basis([block - rest @ (rest.T @ block)])
+        return self._beyond[term]
+
+    def f(
+        self, ss: NDArray[np.float64], residual: NDArray[np.float64], term: tuple[str, ...]
+    ) -> NDArray[np.float64]:
+        """F of `term` from what `explained` gives."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return (ss / self.df[term]) / (residual / self.residual_df)
 
 
-def anova(y: NDArray[np.float64], factors: Mapping[str, Codes]) -> Anova:
-    """The analysis of `y` by `factors`, each an array of level numbers as long as `y`."""
-    design = Design(factors)
+def anova(y: NDArray[np.float64], design: Design) -> Anova:
+    """The analysis of `y` by the factors of `design`."""
     parts = {term: design.explained(y, term) for term in design.terms}
     residual = float(next(iter(parts.values()))[1])
     total = float(np.sum((y - y.mean()) ** 2))
@@ -147,5 +152,6 @@ def _product(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _basis(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Orthonormal columns that span the blocks."""
-    u, sizes, _ = np.linalg.svd(np.concatenate(blocks, 1), full_matrices=False)
-    return u[:, sizes > 1e-9 * sizes[0]]
+    q, r, _ = linalg.qr(np.concatenate(blocks, 1), mode="economic", pivoting=True)
+    sizes = np.abs(np.diag(r))
+    return q[:, sizes > 1e-9 * sizes[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ from clew.analysis.stats.task import Task
 from clew.validate import BadInput
 
 ARCHITECTURE, BONUS, REWARD = "architecture", "bonus", "reward"
-TWO_WAY = (ARCHITECTURE, BONUS)
+TWO_WAY: tuple[str, ...] = (ARCHITECTURE, BONUS)
 THREE_WAY: tuple[str, ...] = (ARCHITECTURE, BONUS, REWARD)
 
 
@@ -28,7 +29,8 @@ class Interaction:
     architectures: tuple[str, ...]
     anova: Anova
     p_permutation: float
-    """(1 + permutations whose F is as large) / (1 + permutations); NaN where there is no F."""
+    """(1 + permutations whose F is as large) / (1 + permutations); NaN where there is no F, or no
+    permutation was asked for."""
     p_study: float
     """The same with the interaction's sum of squares in F's place. Permuted labels put the main
     effect of the bonus into the noise, which F divides by and the sum of squares does not:
@@ -52,10 +54,10 @@ def two_way(
     chosen = task.both(bonus, control)
     _need(chosen, f"{task.label} with {bonus}")
     y, codes = _long([task], bonus, chosen)
-    factors = {ARCHITECTURE: codes[0], BONUS: codes[1]}
+    design = _design(TWO_WAY, *(c.tobytes() for c in codes[:2]))
     key = (task.environment, task.reward, bonus, *chosen)
-    ps = permutation_ps(y, factors, TWO_WAY, codes[0], *key, permutations=permutations)
-    return Interaction(bonus, chosen, anova(y, factors), *ps)
+    ps = permutation_ps(y, design, TWO_WAY, codes[0], *key, permutations=permutations)
+    return Interaction(bonus, chosen, anova(y, design), *ps)
 
 
 def three_way(
@@ -67,38 +69,40 @@ def three_way(
     chosen = tuple(a for a in tasks[0].both(bonus, control) if _everywhere(a, bonus, tasks))
     _need(chosen, f"every reward of {tasks[0].environment} with {bonus}")
     y, codes = _long(tasks, bonus, chosen)
-    factors: dict[str, Codes] = dict(zip(THREE_WAY, codes, strict=True))
+    design = _design(THREE_WAY, *(c.tobytes() for c in codes))
     blocks = codes[0] * len(tasks) + codes[2]
     key = (tasks[0].environment, *(t.reward for t in tasks), bonus, *chosen)
-    ps = permutation_ps(y, factors, THREE_WAY, blocks, *key, permutations=permutations)
-    return Interaction(bonus, chosen, anova(y, factors), *ps)
+    ps = permutation_ps(y, design, THREE_WAY, blocks, *key, permutations=permutations)
+    return Interaction(bonus, chosen, anova(y, design), *ps)
 
 
 def permutation_ps(
     y: NDArray[np.float64],
-    factors: dict[str, Codes],
+    design: Design,
     term: tuple[str, ...],
     blocks: Codes,
     *key: object,
     permutations: int = PERMUTATIONS,
 ) -> tuple[float, float]:
     """Shares of permutations within `blocks` whose F, and sum of squares, reach what was found."""
-    design = Design(factors)
-    f, (ss, _) = float(design.f(y, term)), design.explained(y, term)
-    if not (design.complete and design.residual_df > 0 and np.isfinite(f)):
+    if not permutations or anova(y, design).why_not:
         return math.nan, math.nan
+
+    def both(responses: NDArray[np.float64]) -> NDArray[np.float64]:
+        ss, residual = design.explained(responses, term)
+        return np.stack([design.f(ss, residual, term), ss])
+
     rng = generator("permutation", *key)
     as_large = np.zeros(2)
     # the same labels in another order give the same, but for rounding
-    found = (1 - 1e-9) * np.array([f, float(ss)])
+    found = (1 - 1e-9) * both(y)
     for start in range(0, permutations, 4000):
         size = min(4000, permutations - start)
         shuffled = np.empty((size, len(y)))
         for block in np.unique(blocks):
             inside = np.flatnonzero(blocks == block)
             shuffled[:, inside] = rng.permuted(np.tile(y[inside], (size, 1)), axis=1)
-        drawn = np.stack([design.f(shuffled, term), design.explained(shuffled, term)[0]])
-        as_large += np.sum(drawn >= found[:, None], axis=1)
+        as_large += np.sum(both(shuffled) >= found[:, None], axis=1)
     of_f, of_ss = (1 + as_large) / (1 + permutations)
     return float(of_f), float(of_ss)
 
@@ -114,8 +118,15 @@ def _long(
         for j, b in enumerate((NONE, bonus))
     ]
     y = np.concatenate([values for values, _ in arms])
-    codes = [np.repeat([c[f] for _, c in arms], [len(v) for v, _ in arms]) for f in range(3)]
-    return y, codes
+    places = np.array([place for _, place in arms], np.int64)
+    each = [len(values) for values, _ in arms]
+    return y, [np.repeat(places[:, factor], each) for factor in range(3)]
+
+
+@functools.lru_cache(maxsize=64)
+def _design(factors: tuple[str, ...], *codes: bytes) -> Design:
+    """Tasks of one suite mostly have the same design."""
+    return Design({f: np.frombuffer(c, np.int64) for f, c in zip(factors, codes, strict=True)})
 
 
 def _everywhere(architecture: str, bonus: str, tasks: Sequence[Task]) -> bool:

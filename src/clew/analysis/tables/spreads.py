@@ -136,7 +136,7 @@ def by_variant(
     for task in comparable(tasks(results)):
         if len(task.both(bonus)) < 2:
             continue
-        effect = two_way(task, bonus).anova.effects[-1]
+        effect = two_way(task, bonus, permutations=0).anova.effects[-1]
         ratio = spread(task, bonus).ratio
         text = words.number(ratio.estimate, 1) if ratio.known else "undefined"
         proved = (classes or {}).get((task.environment, task.reward), words.NOTHING)
