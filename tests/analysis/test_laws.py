@@ -62,8 +62,8 @@ def test_exchanging_the_arms_turns_every_sign(task: Task) -> None:
     assert one.delta.estimate == pytest.approx(-other.delta.estimate)
     for a in task.architectures:
         pair = task.arms[a, "e3b"], task.arms[a, NONE]
-        poi = [improvement(*p) for p in (pair, pair[::-1])]
-        assert poi[0].low == pytest.approx(1 - poi[1].high, abs=1e-6)
+        one, other = improvement(pair[0], pair[1]), improvement(pair[1], pair[0])
+        assert one.low == pytest.approx(1 - other.high, abs=1e-6)
 
 
 @given(some_task(), st.floats(-0.5, 0.5))

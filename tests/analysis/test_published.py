@@ -23,6 +23,7 @@ from clew.analysis.stats.iqm import interquartile_mean, iqm
 from clew.analysis.stats.rounding import rounding_range
 from clew.analysis.stats.spread import dispersion, separation, spread
 from clew.analysis.stats.task import Task, logit, rescaled
+from clew.analysis.table import records
 
 MPG, S13 = tasks(published())
 ANOVA = {  # architecture, bonus, interaction; partial ω² of the interaction where printed
@@ -175,10 +176,11 @@ def test_the_studys_own_caution_on_the_scale() -> None:
 
 
 def test_seed_vectors_have_the_published_means_and_deviations() -> None:
-    table = published_success().set_index(["environment", "reward", "architecture", "bonus"])
+    arm = ["environment", "reward", "architecture", "bonus"]
+    table = {tuple(row[c] for c in arm): row for row in records(published_success())}
     for task in (MPG, S13):
         for (architecture, bonus), values in task.arms.items():
-            row = table.loc[(task.environment, task.reward, architecture, bonus)]
+            row = table[task.environment, task.reward, architecture, bonus]
             # each printed to two decimals, of seeds that are off by as much
             assert abs(values.mean() - row["mean"]) <= 0.0101
             assert abs(values.std(ddof=1) - row["std"]) <= 0.0101

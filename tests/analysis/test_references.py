@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.proportion import proportion_confint
 
-from clew.analysis import published, tasks
+from clew.analysis import Task, published, tasks
 from clew.analysis.names import NONE
 from clew.analysis.stats.anova import Design, anova
 from clew.analysis.stats.families import holm
@@ -28,7 +29,8 @@ from clew.analysis.stats.iqm import interquartile_mean, iqm
 from clew.analysis.stats.power import detectable_difference, power_of
 
 RLIABLE = json.loads((Path(__file__).parents[1] / "golden/analysis/rliable.json").read_text())
-TASKS = dict(zip(("mystery_path", "memory_s13"), tasks(published()), strict=True))
+MPG, S13 = tasks(published())
+TASKS: dict[str, Task] = {"mystery_path": MPG, "memory_s13": S13}
 samples = st.lists(st.floats(0, 1), min_size=2, max_size=12).map(lambda v: np.array(v))
 
 
@@ -65,7 +67,7 @@ def test_welch_is_scipys(one: np.ndarray, other: np.ndarray) -> None:
     found = welch(one, other)
     if max(np.ptp(one), np.ptp(other)) < 1e-6:  # scipy's own warning of lost precision
         return
-    theirs = stats.ttest_ind(one, other, equal_var=False)
+    theirs: Any = stats.ttest_ind(one, other, equal_var=False)
     bounds = theirs.confidence_interval()
     assert found.low == pytest.approx(max(bounds.low, -1), abs=1e-9)
     assert found.high == pytest.approx(min(bounds.high, 1), abs=1e-9)
@@ -90,7 +92,7 @@ def test_wilson_is_statsmodels(case: tuple[int, int]) -> None:
 @settings(max_examples=15)
 @given(st.lists(st.floats(1e-8, 1), min_size=1, max_size=12))
 def test_holm_is_statsmodels(ps: list[float]) -> None:
-    assert holm(ps) == pytest.approx(multipletests(ps, method="holm")[1].tolist())
+    assert holm(ps) == pytest.approx(list(np.asarray(multipletests(ps, method="holm")[1])))
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())

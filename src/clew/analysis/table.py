@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -191,6 +192,11 @@ def _curve(
             f"{describe(pd.Series(strangers[0], index=list(RUN)))}"
         )
     return frame.sort_values([*RUN, "steps"], kind="stable").reset_index(drop=True)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dictionaries."""
+    return frame.to_dict("records")  # type: ignore[return-value]
 
 
 def describe(run: pd.Series) -> str:

@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from clew.analysis.figures.style import architecture_style, new, styled
+from clew.analysis.table import records
 from clew.validate import BadInput
 
 COLUMNS = ("task", "architecture", "gain", "gain_low", "gain_high", "auc", "auc_low", "auc_high")
@@ -24,16 +25,17 @@ def decodability(frame: pd.DataFrame) -> Figure:
         axes = figure.subplots()
         axes.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
         axes.axvline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
-        for row in frame.itertuples():
-            colour, _ = architecture_style(str(row.architecture))
+        for row in records(frame):
+            colour, _ = architecture_style(str(row["architecture"]))
+            shape = shapes.get(row["task"], "h")
             axes.errorbar(
-                row.gain, row.auc, fmt=shapes.get(row.task, "h"), color=colour, markersize=5.5,
-                xerr=[[row.gain - row.gain_low], [row.gain_high - row.gain]],
-                yerr=[[row.auc - row.auc_low], [row.auc_high - row.auc]],
+                row["gain"], row["auc"], fmt=shape, color=colour, markersize=5.5,
+                xerr=[[row["gain"] - row["gain_low"]], [row["gain_high"] - row["gain"]]],
+                yerr=[[row["auc"] - row["auc_low"]], [row["auc_high"] - row["auc"]]],
                 elinewidth=0.9, markeredgecolor="white", markeredgewidth=0.6,
             )  # fmt: skip
             axes.annotate(
-                str(row.architecture), (row.gain, row.auc), xytext=(5, 4), fontsize=6.4,
+                str(row["architecture"]), (row["gain"], row["auc"]), xytext=(5, 4), fontsize=6.4,
                 textcoords="offset points", color=colour,
             )  # fmt: skip
         for task, shape in shapes.items():

@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,6 +153,7 @@ def _product(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _basis(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Orthonormal columns that span the blocks."""
-    q, r, _ = linalg.qr(np.concatenate(blocks, 1), mode="economic", pivoting=True)
+    made: Any = linalg.qr(np.concatenate(blocks, 1), mode="economic", pivoting=True)
+    q, r, _ = made
     sizes = np.abs(np.diag(r))
     return q[:, sizes > 1e-9 * sizes[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -92,7 +93,8 @@ def welch_p(bonus: Values, none: Values) -> float:
     """Two-sided p of Welch's test; NaN where neither arm has any spread."""
     if min(len(bonus), len(none)) < 2 or np.ptp(bonus) == np.ptp(none) == 0:
         return float("nan")
-    return float(stats.ttest_ind(bonus, none, equal_var=False)[1])
+    test: Any = stats.ttest_ind(bonus, none, equal_var=False)
+    return float(test.pvalue)
 
 
 def average_gain(task: Task, bonus: str, level: float = LEVEL) -> Interval:

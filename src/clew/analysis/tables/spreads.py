@@ -193,7 +193,8 @@ def _three_way(group: list[Task], bonus: str) -> Grid:
     rows = []
     for effect in found.anova.effects:
         letters = " × ".join(LETTERS[f] for f in effect.factors)
-        title = letters if len(effect.factors) > 1 else f"{names_of[effect.factors[0]]} ({letters})"
+        first = names_of[next(iter(effect.factors))]
+        title = letters if len(effect.factors) > 1 else f"{first} ({letters})"
         last = effect is found.anova.effects[-1]
         rows.append(
             [

@@ -9,7 +9,7 @@ from clew.analysis.names import NONE, bonus_label, task_label
 from clew.analysis.stats.learning import WINDOW, Sustained, sustained
 from clew.analysis.stats.task import tasks
 from clew.analysis.stats.training import cost, delivered, falls, first_success, sweep
-from clew.analysis.table import Results
+from clew.analysis.table import Results, records
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.analysis.tables.spreads import all_bonuses
 
@@ -47,13 +47,13 @@ def falls_table(results: Results) -> Grid:
     found = falls(results)
     for (environment, reward), arms in found.groupby(["environment", "reward"], sort=False):
         sections.append((len(rows), task_label(str(environment), str(reward))))
-        for row in arms.itertuples():
+        for row in records(arms):
             rows.append(
                 [
-                    word(str(row.architecture)),
-                    word(bonus_label(str(row.bonus))),
-                    _pm(row.falls, row.falls_std, 1),
-                    _pm(row.success, row.success_std, 2),
+                    word(str(row["architecture"])),
+                    word(bonus_label(str(row["bonus"]))),
+                    _pm(row["falls"], row["falls_std"], 1),
+                    _pm(row["success"], row["success_std"], 2),
                 ]
             )
     return Grid(
@@ -95,15 +95,15 @@ def first_success_table(results: Results) -> Grid:
 def magnitude(results: Results) -> Grid:
     """What a step was paid against what a step may cost."""
     rows = []
-    for row in delivered(results).itertuples():
-        ratio = f"{row.against:.1f}×" if math.isfinite(row.against) else words.NOTHING
+    for row in records(delivered(results)):
+        ratio = f"{row['against']:.1f}×" if math.isfinite(row["against"]) else words.NOTHING
         rows.append(
             [
-                word(task_label(str(row.environment), str(row.reward))),
-                word(bonus_label(str(row.bonus))),
-                figure(words.number(row.normalised), row.normalised),
-                figure(words.number(row.delivered, 4), row.delivered),
-                figure(ratio, row.against),
+                word(task_label(str(row["environment"]), str(row["reward"]))),
+                word(bonus_label(str(row["bonus"]))),
+                figure(words.number(row["normalised"]), row["normalised"]),
+                figure(words.number(row["delivered"], 4), row["delivered"]),
+                figure(ratio, row["against"]),
             ]
         )
     return Grid(
@@ -128,12 +128,8 @@ def sweep_table(results: Results, steps: float | None = None) -> Grid:
     coefficients = sorted(found["bonus_coef"].unique())
     rows = []
     for (environment, reward, architecture, bonus), arm in found.groupby(arms, sort=True):
-        by = arm.set_index("bonus_coef")
-        cells = [
-            _pm(by.loc[c, "mean"], by.loc[c, "std"], 3, int(by.loc[c, "n"])) if c in by.index
-            else EMPTY
-            for c in coefficients
-        ]  # fmt: skip
+        by = {row["bonus_coef"]: _pm(row["mean"], row["std"], 3, row["n"]) for row in records(arm)}
+        cells = [by.get(c, EMPTY) for c in coefficients]
         label = task_label(str(environment), str(reward))
         rows.append([word(label), word(str(architecture)), word(bonus_label(str(bonus))), *cells])
     return Grid(
@@ -150,14 +146,14 @@ def cost_table(results: Results) -> Grid:
     """What the experiment cost."""
     rows = []
     found = cost(results)
-    for row in found.itertuples():
+    for row in records(found):
         rows.append(
             [
-                word(task_label(str(row.environment), str(row.reward))),
-                figure(f"{words.large(row.steps, 0)} M", row.steps),
-                figure(f"{row.runs:,.0f}", row.runs),
-                figure(words.number(row.median_hours, 2), row.median_hours),
-                figure(f"{row.device_hours:,.1f}", row.device_hours),
+                word(task_label(str(row["environment"]), str(row["reward"]))),
+                figure(f"{words.large(row['steps'], 0)} M", row["steps"]),
+                figure(f"{row['runs']:,.0f}", row["runs"]),
+                figure(words.number(row["median_hours"], 2), row["median_hours"]),
+                figure(f"{row['device_hours']:,.1f}", row["device_hours"]),
             ]
         )
     whole = (found["runs"].sum(), found["device_hours"].sum())
