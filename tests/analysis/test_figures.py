@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from clew.analysis import figures, published, published_success, results, verdicts
-from clew.analysis.figures.interaction import _apart
+from clew.analysis.figures.interaction import apart
 from clew.analysis.figures.strips import beeswarm
 from clew.analysis.figures.style import architecture_style, bonus_style
 from clew.analysis.names import ARCHITECTURES, BONUSES
@@ -77,8 +77,8 @@ def test_bonuses_and_architectures_differ_in_more_than_colour() -> None:
     assert architecture_style("MyOwn") == architecture_style("MyOwn")
 
 
-def test_labels_keep_apart() -> None:
-    placed = sorted(_apart([0.5, 0.5, 0.51, 0.98, 1.0]))
+def test_labels_keepapart() -> None:
+    placed = sorted(apart([0.5, 0.5, 0.51, 0.98, 1.0]))
     assert min(np.diff(placed)) > 0.05
 
 

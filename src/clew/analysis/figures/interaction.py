@@ -72,7 +72,7 @@ def _panel(axes: Axes, verdict: Verdict) -> None:
             markeredgecolor="white", markeredgewidth=0.7, zorder=3,
         )  # fmt: skip
         ends.append((float(means[1]), a, colour))
-    for y, (_, a, colour) in zip(_apart([e[0] for e in ends]), ends, strict=True):
+    for y, (_, a, colour) in zip(apart([e[0] for e in ends]), ends, strict=True):
         axes.annotate(a, (1.42, y), va="center", fontsize=6.2, color=colour, annotation_clip=False)
     _bars(axes, verdict)
     success_axis(axes)
@@ -101,7 +101,7 @@ def _bars(axes: Axes, verdict: Verdict) -> None:
         axes.plot((x - 0.03, x + 0.03), (middle, middle), color=FAINT, linewidth=0.8, zorder=1)
 
 
-def _apart(ys: list[float], gap: float = 0.062) -> list[float]:
+def apart(ys: list[float], gap: float = 0.062) -> list[float]:
     """Heights near these, no two closer than `gap`, inside 0 to 1."""
     order = np.argsort(ys, kind="stable")
     placed = np.array(ys, float)[order]

@@ -44,12 +44,16 @@ _RC: dict[Any, Any] = {
 }
 
 # Okabe and Ito's palette; lightness differs too, and every bonus has a dash and a mark of its own.
-_BONUS = {
+Dash = tuple[int, tuple[float, ...]] | str
+_BONUS: dict[str, tuple[str, Dash, str]] = {
     "none": ("#8c8c8c", (0, (1, 1.2)), "o"),
     "e3b": ("#0072b2", "solid", "s"),
     "noveld": ("#d55e00", (0, (4, 1.6)), "^"),
 }
-_BONUS_SPARE = (("#009e73", (0, (5, 1, 1, 1)), "D"), ("#cc79a7", (0, (2, 1)), "v"))
+_BONUS_SPARE: tuple[tuple[str, Dash, str], ...] = (
+    ("#009e73", (0, (5, 1, 1, 1)), "D"),
+    ("#cc79a7", (0, (2, 1)), "v"),
+)
 _ARCHITECTURE = {
     "GRU": ("#0072b2", "o"),
     "LSTM": ("#56b4e9", "s"),
@@ -61,7 +65,7 @@ _ARCHITECTURE = {
 _ARCHITECTURE_SPARE = (("#e69f00", "P"), ("#000000", "*"), ("#7a5195", "h"))
 
 
-def bonus_style(bonus: str) -> tuple[str, object, str]:
+def bonus_style(bonus: str) -> tuple[str, Dash, str]:
     """Colour, dash and mark."""
     spare = _BONUS_SPARE[sum(map(ord, bonus)) % len(_BONUS_SPARE)]
     return _BONUS.get(bonus, spare)

@@ -156,6 +156,8 @@ def cost_table(results: Results) -> Grid:
                 figure(f"{row['device_hours']:,.1f}", row["device_hours"]),
             ]
         )
+    if not rows:
+        return Grid("cost", "", (), [])
     whole = (found["runs"].sum(), found["device_hours"].sum())
     total = [figure(f"{whole[0]:,.0f}", whole[0], True), EMPTY]
     total.append(figure(f"{whole[1]:,.1f}", whole[1], bold=True))
