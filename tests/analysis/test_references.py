@@ -144,4 +144,4 @@ def test_power_is_statsmodels() -> None:
     effect = 0.8 / one.std(ddof=1)
     assert power_of(0.8, error, 18) == pytest.approx(theirs.power(effect, 10, 0.05))
     smallest = theirs.solve_power(nobs1=10, alpha=0.05, power=0.8) * one.std(ddof=1)
-    assert detectable_difference(one, other) == pytest.approx(smallest, rel=1e-6)
+    assert detectable_difference(one, other) == pytest.approx(smallest, rel=1e-5)

@@ -77,7 +77,7 @@ def test_agreement_is_by_interval() -> None:
 
 
 def test_suites_that_do_not_match_are_explained() -> None:
-    other = results(published().runs.assign(environment="elsewhere"))
+    other = results(partial("no change").assign(environment="elsewhere"))
     with pytest.raises(BadInput, match="the suites do not match: no arm is both here and in the"):
         against(other, published())
     with pytest.raises(BadInput, match="for example MysteryPath-Grid / sparse / GRU / none"):
@@ -100,6 +100,8 @@ def partial(change: str) -> pd.DataFrame:
         return runs.query("bonus != 'none'")
     if change == "ragged":
         return runs.drop(index=runs.index[::3])
+    if change == "no change":
+        return runs
     lost = runs["seed"] > 6
     return runs.assign(
         status=np.where(lost, "diverged", "finished"),
@@ -126,7 +128,13 @@ def test_a_partial_store_still_gives_a_page(change: str) -> None:
 
 PROBE = """<script>
 const out = { errors: window.__errors };
-const table = document.querySelector("table.data");
+const table = document.querySelector("#tables table.data");
+const grouped = document.querySelector("#table-gains");
+const rows = (body) => [...body.rows].slice(1).map((r) => r.cells[0].textContent);
+const groups = [...grouped.tBodies].filter((b) => b.rows.length).map((b) => rows(b).sort().join());
+grouped.tHead.querySelector("button").click();
+out.together = [...grouped.tBodies].filter((b) => b.rows.length)
+  .every((b, i) => rows(b).sort().join() === groups[i]);
 const button = table.tHead.rows[table.tHead.rows.length - 1].cells[1].querySelector("button");
 const column = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[1].dataset.value));
 button.click(); out.up = column();
@@ -164,6 +172,12 @@ def browse(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def probe(done: subprocess.CompletedProcess[str]) -> dict:
+    found = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found is not None
+    return json.loads(html.unescape(found.group(1)))
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_in_a_real_browser(small: str, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
@@ -173,13 +187,12 @@ def test_in_a_real_browser(small: str, tmp_path: Path) -> None:
     path.write_text(page_with_probe, encoding="utf-8")
     done = browse(path, "--dump-dom")
     assert "CONSOLE" not in done.stderr, done.stderr
-    found = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found is not None
-    out = json.loads(html.unescape(found.group(1)))
+    out = probe(done)
     assert out["errors"] == []
     assert out["up"] == sorted(out["up"])
     assert out["down"] == sorted(out["up"], reverse=True)
     assert out["sorted"] == "descending"
+    assert out["together"]  # a task's rows stay with their task
     assert out["focused"]
     assert out["unreachable"] == 0
     assert (out["panels"], out["fewer"]) == (6, 5)
@@ -203,3 +216,8 @@ def test_the_whole_matrix_stays_small(tmp_path: Path) -> None:
     whole = matrix(evaluations=244)
     path = write_report(whole, tmp_path / "report.html", compared=against_paper(whole))
     assert path.stat().st_size < 5e6
+    if CHROMIUM:
+        probed = path.read_text().replace("</body>", PROBE + "</body>")
+        path.write_text(probed.replace("<head>", "<head>" + WATCH))
+        out = probe(browse(path, "--dump-dom"))
+        assert out["loaded"] < 2000

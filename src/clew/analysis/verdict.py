@@ -65,7 +65,7 @@ def verdicts(
     interactions = [two_way(t, b, permutations) if len(t.both(b)) > 1 else None for t, b in asked]
     of_spread = holm([s.p for s in spreads])
     of_interaction = holm([i.p_permutation if i else math.nan for i in interactions])
-    every_gain = {t.label: gains(t, resamples) for t, _ in asked}
+    every_gain = {t.label: gains(t, resamples) for t in dict.fromkeys(t for t, _ in asked)}
     return [
         _verdict(t, b, s, i, ps, every_gain[t.label], cautions(t, b, results, resamples))
         for (t, b), s, i, *ps in zip(

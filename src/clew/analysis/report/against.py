@@ -87,8 +87,9 @@ def comparison_table(found: list[Comparison]) -> Grid:
         rows=rows,
         sections=sections,
         left=2,
-        note="With a 95% interval for each, one arm in twenty differs by chance alone. Rounded "
-        "numbers are given the room of their last digit.",
+        note="'agrees' means not told apart by these seeds, not proved equal: look at the width of "
+        "the interval. One arm in twenty differs by chance alone. Rounded numbers are given the "
+        "room of their last digit.",
     )
 
 

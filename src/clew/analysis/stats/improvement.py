@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from clew.analysis.names import NONE
 from clew.analysis.stats.intervals import LEVEL, Interval, percentile, without_interval
-from clew.analysis.stats.power import root
 from clew.analysis.stats.resample import RESAMPLES, draws
 from clew.analysis.stats.task import Task, Values
 
@@ -37,8 +37,8 @@ def improvement(bonus: Values, none: Values, level: float = LEVEL) -> Interval:
 
     # at 0 and 1 themselves the variance is nothing, and the equation has a second, empty root
     near = 1e-9
-    low = 0.0 if share == 0 else root(beyond, near, min(share, 1 - near))
-    high = 1.0 if share == 1 else root(beyond, max(share, near), 1 - near)
+    low = 0.0 if share == 0 else _root(beyond, near, min(share, 1 - near))
+    high = 1.0 if share == 1 else _root(beyond, max(share, near), 1 - near)
     return Interval(share, low, high, n, "Newcombe")
 
 
@@ -60,3 +60,8 @@ def _variance(truth: float, m: int, n: int) -> float:
     extra = (m + n) / 2 - 1
     inflated = 1 + extra * ((1 - truth) / (2 - truth) + truth / (1 + truth))
     return truth * (1 - truth) * inflated / (m * n)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where `function`, of different sign at `low` and `high`, is zero."""
+    return float(optimize.brentq(function, low, high))  # type: ignore[arg-type]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import special, stats
 
 from clew.analysis.stats.task import Values
 
@@ -38,16 +37,6 @@ def detectable_difference(
         return 0.0
     counts = (len(one) - 1, len(other) - 1)
     freedom = error**4 / sum(p**2 / k for p, k in zip(parts, counts, strict=True))
-    return _smallest(error, freedom, power, alpha)
-
-
-def _smallest(error: float, freedom: float, power: float, alpha: float) -> float:
-    def lacking(units: float) -> float:
-        return power_of(units * error, error, freedom, alpha) - power
-
-    return root(lacking, 0.0, 60.0) * error
-
-
-def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where `function`, of different sign at `low` and `high`, is zero."""
-    return float(optimize.brentq(function, low, high))  # type: ignore[arg-type]
+    edge = stats.t.ppf(1 - alpha / 2, freedom)
+    # the chance of a significant result of the wrong sign is left out: it is below 1e-4
+    return float(special.nctdtrinc(freedom, 1 - power, edge)) * error

@@ -15,7 +15,7 @@ from clew.validate import BadInput, known_names
 Values = NDArray[np.float64]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Task:
     """Tail means of one (environment, reward), by arm."""
 
