@@ -170,7 +170,10 @@ def test_gains(label: str, architecture: str) -> None:
 
 
 def test_the_studys_own_caution_on_the_scale() -> None:
-    """'A logit transform yields an E3B dispersion ratio near 1.0'."""
+    """'A logit transform yields an E3B dispersion ratio near 1.0': it does at our clip of 0.005.
+
+    The study names no clip, and other ones give 0.3 to 1.5 (benchmarks/choices.py).
+    """
     assert spread(rescaled(S13, logit), "e3b").ratio.estimate == pytest.approx(1.0, abs=0.05)
     assert spread(rescaled(MPG, logit), "e3b").ratio.low > 10
 
