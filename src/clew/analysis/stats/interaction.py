@@ -34,7 +34,8 @@ class Interaction:
     p_study: float
     """The same with the interaction's sum of squares in F's place. Permuted labels put the main
     effect of the bonus into the noise, which F divides by and the sum of squares does not:
-    where the bonus has a main effect, this p is too large. It is the reading that best matches the p that the study printed."""
+    where the bonus has a main effect, this p is too large. Of the readings that were tried it
+    matches the p that the study printed best."""
 
     @property
     def f(self) -> float:

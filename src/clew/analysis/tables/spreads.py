@@ -55,7 +55,7 @@ def anova(results: Results) -> Grid:
         sections=sections,
         left=2,
         note="Bonus labels are permuted within each architecture. The permutation p is of F; the "
-        "second one is of the interaction's sum of squares, which best matches what the study printed.",
+        "second one is of the interaction's sum of squares, which fits what the study printed.",
     )
 
 
