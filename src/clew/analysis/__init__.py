@@ -1,0 +1,21 @@
+"""From a table of runs to statistics, tables, figures and an answer in words.
+
+Nothing here imports jax or the learner. Needs the extra `clew[report]`.
+"""
+
+from clew.analysis.published import published, published_success
+from clew.analysis.stats.task import Task, task, tasks
+from clew.analysis.table import Results, results
+from clew.analysis.verdict import Verdict, verdicts
+
+__all__ = [
+    "Results",
+    "Task",
+    "Verdict",
+    "published",
+    "published_success",
+    "results",
+    "task",
+    "tasks",
+    "verdicts",
+]

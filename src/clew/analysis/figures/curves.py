@@ -1,0 +1,72 @@
+"""Learning curves: rewards down, architectures across, a band over seeds for each bonus."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from clew.analysis import names
+from clew.analysis.figures.strips import beeswarm
+from clew.analysis.figures.style import bonus_style, new, styled, success_axis
+from clew.analysis.names import NONE, bonus_label
+from clew.analysis.stats.learning import band
+from clew.analysis.stats.task import Task, tasks
+from clew.analysis.table import Results
+from clew.validate import BadInput
+
+
+def curves(results: Results, environment: str) -> Figure:
+    """Mean success with a 95% t band over seeds; at the right edge, every seed's tail mean."""
+    e = results.evaluations
+    drawn = set(e[e["environment"] == environment]["reward"])
+    group = [t for t in tasks(results) if t.environment == environment and t.reward in drawn]
+    if not group:
+        raise BadInput(f"{environment} has no learning curves")
+    architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
+    with styled():
+        figure = new(1.55 * len(architectures) + 0.6, 1.35 * len(group) + 0.75)
+        grid = figure.subplots(
+            len(group), len(architectures), squeeze=False, sharex=True, sharey=True
+        )
+        for row, task in zip(grid, group, strict=True):
+            bands = band(results, environment, task.reward)
+            for axes, a in zip(row, architectures, strict=True):
+                _panel(axes, bands[bands["architecture"] == a], task, a)
+            row[0].set_ylabel(task.reward.capitalize(), fontsize=8.5, fontweight="bold")
+        for axes, a in zip(grid[0], architectures, strict=True):
+            axes.set_title(a)
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+        figure.suptitle(f"{environment}: success", x=0.01, ha="left", fontweight="bold", fontsize=9)
+        figure.supxlabel("environment steps (millions); dots: tail mean of each seed", fontsize=8)
+    return figure
+
+
+def _panel(axes: Axes, bands, task: Task, architecture: str) -> None:
+    last = 0.0
+    for bonus in (NONE, *task.bonuses):
+        mine = bands[bands["bonus"] == bonus]
+        if mine.empty:
+            continue
+        colour, dash, _ = bonus_style(bonus)
+        steps = mine["steps"].to_numpy() / 1e6
+        axes.fill_between(
+            steps, mine["low"].clip(0), mine["high"].clip(upper=1), color=colour, alpha=0.16,
+            linewidth=0,
+        )  # fmt: skip
+        axes.plot(
+            steps, mine["mean"], color=colour, linestyle=dash, linewidth=1.3,
+            label=bonus_label(bonus),
+        )  # fmt: skip
+        last = max(last, steps[-1])
+    for i, bonus in enumerate((NONE, *task.bonuses)):
+        values = task.arms.get((architecture, bonus))
+        if values is None or not last:
+            continue
+        colour, _, mark = bonus_style(bonus)
+        x = last * (1.06 + 0.07 * i) + beeswarm(values, 0.008 * last)
+        axes.plot(x, values, mark, color=colour, markersize=1.9, markeredgewidth=0, clip_on=False)
+    success_axis(axes)
+    if last:
+        axes.set_xlim(0, last * 1.26)
+        axes.set_xticks([0, last / 2, last], ["0", f"{last / 2:g}", f"{last:g}"])

@@ -1,0 +1,73 @@
+"""Every seed of every arm, so that no mean hides two kinds of run."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from clew.analysis.figures.style import INK, bonus_style, new, styled, success_axis
+from clew.analysis.names import NONE, bonus_label
+from clew.analysis.stats.task import Task, Values, tasks
+from clew.analysis.table import Results
+from clew.validate import BadInput
+
+
+def strips(results: Results) -> Figure:
+    """A row for each task, a cluster for each architecture, a column of dots for each bonus."""
+    group = tasks(results)
+    if not group:
+        raise BadInput("no run is finished: there is no seed to draw")
+    with styled():
+        columns = min(2, len(group))
+        rows = -(-len(group) // columns)
+        figure = new(5.4 * columns, 1.45 * rows + 0.5)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes in grid.flat[len(group) :]:
+            axes.set_visible(False)
+        for axes, task in zip(grid.flat, group, strict=False):
+            _panel(axes, task)
+        handles, labels = grid.flat[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+    return figure
+
+
+def _panel(axes: Axes, task: Task) -> None:
+    bonuses = (NONE, *task.bonuses)
+    step = 0.8 / len(bonuses)
+    for i, a in enumerate(task.architectures):
+        for j, b in enumerate(bonuses):
+            if (a, b) not in task.arms:
+                continue
+            values = task.arms[a, b]
+            x = i + (j - (len(bonuses) - 1) / 2) * step
+            colour, _, mark = bonus_style(b)
+            label = bonus_label(b) if i == 0 else None
+            axes.plot(
+                x + beeswarm(values, step / 9), values, mark, color=colour, markersize=2.9,
+                markeredgewidth=0.3, markeredgecolor="white", label=label, alpha=0.9,
+            )  # fmt: skip
+            mean = values.mean()
+            axes.plot((x - step / 2.6, x + step / 2.6), (mean, mean), color=INK, linewidth=0.9)
+    success_axis(axes)
+    axes.set_xlim(-0.5, len(task.architectures) - 0.5)
+    axes.set_xticks(range(len(task.architectures)), task.architectures)
+    axes.tick_params(axis="x", length=0)
+    for i in range(1, len(task.architectures)):
+        axes.axvline(i - 0.5, color="#efefef", linewidth=0.8, zorder=0)
+    axes.set_title(task.label, loc="left", fontweight="bold")
+
+
+def beeswarm(values: Values, width: float, near: float = 0.035) -> Values:
+    """Offsets that keep sorted values that are nearly equal side by side."""
+    offsets = np.zeros(len(values))
+    start = 0
+    for i in range(1, len(values) + 1):
+        if i == len(values) or values[i] - values[start] > near:
+            size = i - start
+            # places to both sides of the middle, in no order: a sorted one looks like a curve
+            places = np.arange(size) - (size - 1) / 2
+            taken = np.random.default_rng(size).permutation(places)
+            offsets[start:i] = taken * width * min(1.0, 8 / size)
+            start = i
+    return offsets

@@ -1,0 +1,110 @@
+"""How figures look: colours that all eyes tell apart, and shapes that survive a grey printer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from clew.analysis import names
+
+INK = "#222222"
+FAINT = "#b8b8b8"
+_RC: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#777777",
+    "axes.linewidth": 0.7,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 8,
+    "text.color": INK,
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.frameon": False,
+    "figure.dpi": 110,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    # a name may hold a dollar sign
+    "text.parse_math": False,
+    # the same figure, the same bytes
+    "svg.hashsalt": "clew",
+}
+
+# Okabe and Ito's palette; lightness differs too, and every bonus has a dash and a mark of its own.
+Dash = tuple[int, tuple[float, ...]] | str
+_BONUS: dict[str, tuple[str, Dash, str]] = {
+    "none": ("#8c8c8c", (0, (1, 1.2)), "o"),
+    "e3b": ("#0072b2", "solid", "s"),
+    "noveld": ("#d55e00", (0, (4, 1.6)), "^"),
+}
+_BONUS_SPARE: tuple[tuple[str, Dash, str], ...] = (
+    ("#009e73", (0, (5, 1, 1, 1)), "D"),
+    ("#cc79a7", (0, (2, 1)), "v"),
+)
+_ARCHITECTURE = {
+    "GRU": ("#0072b2", "o"),
+    "LSTM": ("#56b4e9", "s"),
+    "RetNet": ("#d55e00", "^"),
+    "GatedDeltaNet": ("#009e73", "D"),
+    "Mamba-2": ("#cc79a7", "v"),
+    names.MEMORYLESS: ("#8c8c8c", "X"),
+}
+_ARCHITECTURE_SPARE = (("#e69f00", "P"), ("#000000", "*"), ("#7a5195", "h"))
+
+
+def bonus_style(bonus: str) -> tuple[str, Dash, str]:
+    """Colour, dash and mark."""
+    spare = _BONUS_SPARE[sum(map(ord, bonus)) % len(_BONUS_SPARE)]
+    return _BONUS.get(bonus, spare)
+
+
+def architecture_style(architecture: str) -> tuple[str, str]:
+    """Colour and mark."""
+    spare = _ARCHITECTURE_SPARE[sum(map(ord, architecture)) % len(_ARCHITECTURE_SPARE)]
+    return _ARCHITECTURE.get(architecture, spare)
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw inside this."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def new(width: float, height: float) -> Figure:
+    """An empty figure that no window manager knows of; inches."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def success_axis(axes: Axes) -> None:
+    """0 to 1, with room for marks at both ends and rules at the quarters."""
+    axes.set_ylim(-0.04, 1.04)
+    axes.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
+    axes.grid(axis="y", color="#ececec", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Write `stem`.svg, .pdf and .png; the same figure gives the same bytes."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+    paths = []
+    with styled():
+        for suffix, metadata in dateless.items():
+            path = stem.parent / f"{stem.name}.{suffix}"
+            figure.savefig(path, metadata=metadata)
+            paths.append(path)
+    return paths

@@ -1,0 +1,139 @@
+"""Our numbers beside someone else's: agreement by interval, not by eye."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+from clew.analysis import words
+from clew.analysis.names import bonus_label, task_label
+from clew.analysis.published import DECIMALS, SEEDS, published_success
+from clew.analysis.stats.intervals import Interval, t_quantile, without_interval
+from clew.analysis.stats.task import tasks
+from clew.analysis.table import ARM, Results, records
+from clew.analysis.tables.grid import Cell, Grid, figure, word
+from clew.validate import BadInput
+
+Arm = tuple[str, str, str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What is known of an arm: enough for Welch's interval."""
+
+    mean: float
+    std: float
+    n: int
+    rounded: float = 0.0
+    """Half the last printed digit; each bound is moved out by as much."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """One arm, ours and theirs."""
+
+    arm: Arm
+    ours: Summary
+    theirs: Summary
+    difference: Interval
+    """Ours minus theirs, 95%, Welch."""
+
+    @property
+    def verdict(self) -> str:
+        """'agrees' if the interval contains 0, 'differs' if not, 'open' without an interval."""
+        if not self.difference.known:
+            return "open"
+        return "differs" if self.difference.excludes(0) else "agrees"
+
+
+def against_paper(results: Results) -> list[Comparison]:
+    """Every arm that the study published, beside ours."""
+    half = 0.5 * 10.0**-DECIMALS
+    theirs = {
+        tuple(row[c] for c in ARM): Summary(row["mean"], row["std"], SEEDS, half)
+        for row in records(published_success())
+    }
+    return _compare(_summaries(results), theirs, "the published study")
+
+
+def against(results: Results, others: Results) -> list[Comparison]:
+    """Every arm that both tables have."""
+    return _compare(_summaries(results), _summaries(others), "the other table")
+
+
+def comparison_table(found: list[Comparison]) -> Grid:
+    """Ours, theirs, the difference and whether 0 is in its interval."""
+    rows: list[list[Cell]] = []
+    sections = []
+    for task in dict.fromkeys(c.arm[:2] for c in found):
+        sections.append((len(rows), task_label(*task)))
+        for c in (c for c in found if c.arm[:2] == task):
+            d = c.difference
+            rows.append(
+                [
+                    word(c.arm[2]),
+                    word(bonus_label(c.arm[3])),
+                    _summary(c.ours),
+                    _summary(c.theirs),
+                    figure(words.estimate(d, 2, plus=True), d.estimate, detail=d.why_not),
+                    Cell(c.verdict, c.verdict, bold=c.verdict == "differs"),
+                ]
+            )
+    return Grid(
+        name="against",
+        caption="Ours beside theirs: mean ± std, and the difference [95%, Welch]",
+        columns=("Architecture", "Bonus", "ours", "theirs", "difference", "0 in the interval?"),
+        rows=rows,
+        sections=sections,
+        left=2,
+        note="'agrees' means not told apart by these seeds, not proved equal: look at the width of "
+        "the interval. One arm in twenty differs by chance alone. Rounded numbers are given the "
+        "room of their last digit.",
+    )
+
+
+def difference(ours: Summary, theirs: Summary) -> Interval:
+    """Welch's interval from summaries, widened by what rounding may hide."""
+    gap, n = ours.mean - theirs.mean, (ours.n, theirs.n)
+    if min(n) < 2:
+        return without_interval(gap, n, "Welch t", "one seed says nothing about the spread")
+    room = ours.rounded + theirs.rounded
+    parts = [(s.std + s.rounded) ** 2 / s.n for s in (ours, theirs)]
+    error = math.sqrt(sum(parts))
+    if error == 0:
+        return Interval(gap, gap - room, gap + room, n, "Welch t")
+    freedom = error**4 / sum(p**2 / (k - 1) for p, k in zip(parts, n, strict=True))
+    half = t_quantile(0.95, freedom) * error + room
+    return Interval(gap, gap - half, gap + half, n, "Welch t")
+
+
+def _compare(
+    ours: Mapping[Arm, Summary], theirs: Mapping[Arm, Summary], whom: str
+) -> list[Comparison]:
+    shared = [arm for arm in ours if arm in theirs]
+    if not shared:
+        example = " / ".join(next(iter(theirs), ("nothing",)))
+        raise BadInput(
+            f"the suites do not match: no arm is both here and in {whom}, which has for example "
+            f"{example}"
+        )
+    return [Comparison(a, ours[a], theirs[a], difference(ours[a], theirs[a])) for a in shared]
+
+
+def _summaries(results: Results) -> dict[Arm, Summary]:
+    found: dict[Arm, Summary] = {}
+    for task in tasks(results.usual()):
+        for a in task.architectures:
+            for b in ("none", *task.bonuses):
+                values = task.arms.get((a, b))
+                if values is not None:
+                    std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+                    arm = (task.environment, task.reward, a, b)
+                    found[arm] = Summary(float(values.mean()), std, len(values))
+    return found
+
+
+def _summary(s: Summary) -> Cell:
+    spread = f" ± {words.rate(s.std)}" if math.isfinite(s.std) else ""
+    return figure(words.rate(s.mean) + spread, s.mean, detail=f"n = {s.n}")

@@ -1,0 +1,129 @@
+"""Put the page together."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import clew
+from clew.analysis import words
+from clew.analysis.names import bonus_label, task_label
+from clew.analysis.report.against import Comparison, comparison_table
+from clew.analysis.report.payload import curves_payload
+from clew.analysis.report.picture import panel
+from clew.analysis.stats.missing import gaps
+from clew.analysis.table import Results
+from clew.analysis.tables import every
+from clew.analysis.tables.render import html
+from clew.analysis.verdict import RULES, Verdict, verdicts
+
+DOES = {
+    "amplify": "amplifies the differences between memories",
+    "equalise": "equalises the memories",
+    "shift": "moves the memories together",
+    "reorder": "helps some memories and hurts others",
+    "null": "does nothing that matters",
+    "inconclusive": "is not settled",
+}
+LISTED = 40
+"""Unfinished runs that are named one by one before the rest is counted."""
+
+
+def write_report(results: Results, path: Path, **options: Any) -> Path:
+    """Write the page to `path`; options as in `page`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(results, **options), encoding="utf-8")
+    return path
+
+
+def page(
+    results: Results,
+    title: str = "Does the bonus help, or is memory the bottleneck?",
+    compared: list[Comparison] | None = None,
+    compared_with: str = "the published study",
+    formal: Mapping[tuple[str, str], str] | None = None,
+    configuration: Mapping[str, object] | None = None,
+) -> str:
+    """The report as HTML.
+
+    `compared` comes from `against_paper` or `against`; `formal` says of (environment, reward) what
+    was proved of it; `configuration` is shown as it is.
+    """
+    usual = results.usual()
+    given = verdicts(usual)
+    lacking = gaps(results)
+    templates = Environment(
+        loader=PackageLoader("clew.analysis.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return templates.get_template("page.html").render(
+        title=title,
+        headline=headline(given),
+        verdicts=given,
+        proved={task_label(*task): said for task, said in (formal or {}).items()},
+        does=DOES,
+        rules=RULES,
+        panel=panel,
+        gaps=lacking,
+        lines=lacking.lines()[:LISTED],
+        more=max(0, len(lacking.runs) - LISTED),
+        tables={name: (grid.caption, html(grid)) for name, grid in every(results).items()},
+        compared=html(comparison_table(compared)) if compared else "",
+        differing=[c for c in compared or [] if c.verdict == "differs"],
+        rate=words.rate,
+        estimate=words.estimate,
+        compared_counts=Counter(c.verdict for c in compared or []),
+        compared_with=compared_with,
+        curves=curves_payload(usual),
+        configuration={**(configuration or {}), **versions()},
+        style=_asset("report.css"),
+        script=_asset("report.js"),
+    )  # fmt: skip
+
+
+def headline(given: list[Verdict]) -> str:
+    """The answer in one sentence or two."""
+    if not given:
+        return "No task has finished runs both with a bonus and without: there is no answer yet."
+    if len({v.pattern for v in given}) == 1 and len({v.task.label for v in given}) == 1:
+        return f"On {given[0].task.label}, the bonus {DOES[given[0].pattern]}."
+    said = []
+    for pattern in RULES:
+        found = [v for v in given if v.pattern == pattern]
+        if found:
+            where = list(
+                dict.fromkeys(task_label(v.task.environment, v.task.reward) for v in found)
+            )
+            said.append(f"{DOES[pattern]} on {_listed(where)}")
+    return "The bonus " + "; it ".join(said) + "."
+
+
+def versions() -> dict[str, str]:
+    """Of everything that the numbers passed through."""
+    packages = ("numpy", "scipy", "pandas")
+    found = {name: metadata.version(name) for name in packages}
+    return {"clew": clew.__version__, "python": platform.python_version(), **found}
+
+
+def _place(verdict: Verdict, given: list[Verdict]) -> str:
+    """The task, and the bonus where bonuses differ on it."""
+    label = verdict.task.label
+    alike = len({v.pattern for v in given if v.task.label == label}) == 1
+    return label if alike else f"{label} ({bonus_label(verdict.bonus)})"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def _asset(name: str) -> str:
+    return resources.files("clew.analysis.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,94 @@
+"""The interaction as SVG in the page: light, sharp in print, and every seed can be pointed at."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from clew.analysis import words
+from clew.analysis.figures.interaction import apart
+from clew.analysis.figures.style import architecture_style
+from clew.analysis.names import NONE, bonus_label
+from clew.analysis.verdict import Verdict
+
+WIDTH, HEIGHT = 250, 190
+LEFT, RIGHT, TOP, BOTTOM = 26, 96, 8, 20
+_MARKS = {  # drawn around the origin, about four units wide
+    "o": '<circle r="2.1"/>',
+    "s": '<rect x="-1.9" y="-1.9" width="3.8" height="3.8"/>',
+    "^": '<path d="M0-2.5 2.3 1.7-2.3 1.7z"/>',
+    "D": '<path d="M0-2.7 2.7 0 0 2.7-2.7 0z"/>',
+    "v": '<path d="M0 2.5 2.3-1.7-2.3-1.7z"/>',
+    "X": '<path d="M-2-2 2 2M-2 2 2-2" stroke="currentColor"/>',
+}
+
+
+def panel(verdict: Verdict) -> str:
+    """One task and bonus as an `<svg>`."""
+    task, bonus = verdict.task, verdict.bonus
+    chosen = verdict.spread.architectures
+    parts = [_frame(bonus)]
+    parts += [_bar(x, [task.arms[a, b] for a in chosen]) for x, b in ((-0.32, NONE), (1.32, bonus))]
+    ends = []
+    for i, a in enumerate(chosen):
+        shift = 0.07 * (i - (len(chosen) - 1) / 2)
+        arms = task.arms[a, NONE], task.arms[a, bonus]
+        parts.append(_architecture(a, shift, arms, bonus))
+        ends.append(float(arms[1].mean()))
+    for y, a in zip(apart(ends, 0.075), chosen, strict=True):
+        colour, _ = architecture_style(a)
+        at = f'x="{WIDTH - RIGHT + 6}" y="{_y(y) + 3:.1f}"'
+        parts.append(f'<text {at} fill="{colour}">{escape(a)}</text>')
+    said = f"{task.label}, {bonus_label(bonus)}: {verdict.pattern}"
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(said)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _x(place: float) -> float:
+    return LEFT + (place + 0.42) / 1.84 * (WIDTH - LEFT - RIGHT)
+
+
+def _y(success: float) -> float:
+    return TOP + (1 - success) * (HEIGHT - TOP - BOTTOM)
+
+
+def _frame(bonus: str) -> str:
+    lines = []
+    for value, label in ((0, "0"), (0.5, ".5"), (1, "1")):
+        y = _y(value)
+        lines.append(f'<path class="rule" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
+        lines.append(f'<text class="tick" x="{LEFT - 6}" y="{y + 3:.1f}">{label}</text>')
+    for place, name in ((0, NONE), (1, bonus)):
+        text = escape(bonus_label(name))
+        lines.append(f'<text class="side" x="{_x(place):.1f}" y="{HEIGHT - 4}">{text}</text>')
+    return "".join(lines)
+
+
+def _bar(place: float, arms: list) -> str:
+    """One SEP to each side of the mean over architectures."""
+    means = np.array([v.mean() for v in arms])
+    middle, sep = float(means.mean()), float(means.std())
+    path = f'd="M{_x(place):.1f} {_y(middle - sep):.1f}V{_y(middle + sep):.1f}"'
+    said = f"mean {words.number(middle, 2)} ± SEP {words.number(sep)}"
+    return f'<path class="sep" {path}><title>{said}</title></path>'
+
+
+def _architecture(name: str, shift: float, arms: tuple, bonus: str) -> str:
+    colour, mark = architecture_style(name)
+    shape = _MARKS.get(mark, _MARKS["o"])
+    parts = [f'<g fill="{colour}" color="{colour}">']
+    for place, values, label in zip((0, 1), arms, (NONE, bonus), strict=True):
+        x = _x(place + shift)
+        for value in values:
+            said = f"{escape(name)}, {escape(bonus_label(label))}: {words.number(value, 3)}"
+            at = f"translate({x:.1f} {_y(float(value)):.1f})"
+            parts.append(f'<g class="seed" transform="{at}">{shape}<title>{said}</title></g>')
+    ends = [(_x(p + shift), _y(float(v.mean()))) for p, v in zip((0, 1), arms, strict=True)]
+    path = f'd="M{ends[0][0]:.1f} {ends[0][1]:.1f}L{ends[1][0]:.1f} {ends[1][1]:.1f}"'
+    gain = words.signed(float(arms[1].mean() - arms[0].mean()))
+    title = f"<title>{escape(name)}: {gain}</title>"
+    parts.append(f'<path class="mean" stroke="{colour}" {path}>{title}</path></g>')
+    return "".join(parts)

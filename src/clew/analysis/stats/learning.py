@@ -1,0 +1,106 @@
+"""What the curves say: how soon a threshold is sustained, and bands over seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from clew.analysis.table import ARM, RUN, Results
+from clew.validate import BadInput, whole_number
+
+WINDOW = 5
+"""Consecutive evaluations whose mean must reach the threshold."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sustained:
+    """When one arm's seeds came to hold a threshold."""
+
+    steps: tuple[float, ...]
+    """Of every seed, in order; infinite for never, as far as it was trained."""
+    median_of_successful: float
+    """The study's figure: over the seeds that did; NaN if none did."""
+    median_of_all: float
+    """Over all seeds, those that never did counted as later than any other."""
+
+    @property
+    def reached(self) -> int:
+        """Seeds that did."""
+        return sum(math.isfinite(s) for s in self.steps)
+
+
+def steps_to_sustain(
+    steps: NDArray[np.float64], success: NDArray[np.float64], threshold: float, window: int = WINDOW
+) -> float:
+    """Environment steps at the end of the first `window` evaluations whose mean is ≥ threshold."""
+    whole_number("window", window, 1)
+    if len(success) < window:
+        return math.inf
+    means = np.lib.stride_tricks.sliding_window_view(success, window).mean(-1)
+    # a mean of twentieths may miss its threshold by rounding alone
+    reached = np.flatnonzero(means >= threshold - 1e-9)
+    return float(steps[reached[0] + window - 1]) if len(reached) else math.inf
+
+
+def sustained(
+    results: Results, environment: str, reward: str, threshold: float, window: int = WINDOW
+) -> dict[tuple[str, str], Sustained]:
+    """By (architecture, bonus), for every arm of a task that has curves."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for run, curve in _curves(results, environment, reward).groupby(list(RUN), sort=True):
+        arm = (str(run[2]), str(run[3]))
+        at = steps_to_sustain(
+            curve["steps"].to_numpy(float), curve["success"].to_numpy(float), threshold, window
+        )
+        found.setdefault(arm, []).append(at)
+    return {arm: _summary(steps) for arm, steps in found.items()}
+
+
+def band(results: Results, environment: str, reward: str, value: str = "success") -> pd.DataFrame:
+    """Mean over seeds and a pointwise 95% t band: architecture, bonus, steps, mean, low, high, n.
+
+    Runs that were evaluated at other steps than the rest are read off at the steps of the first.
+    """
+    rows = []
+    for arm, curves in _curves(results, environment, reward).groupby(list(ARM), sort=True):
+        steps, matrix = aligned(curves, value)
+        n = np.sum(np.isfinite(matrix), 0)
+        mean = np.nanmean(matrix, 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = np.nanstd(matrix, 0, ddof=1) / np.sqrt(n) if len(matrix) > 1 else np.nan * mean
+            half = stats.t.ppf(0.975, np.maximum(n - 1, 1)) * error
+        names = {"architecture": arm[2], "bonus": arm[3]}
+        columns = {"steps": steps, "mean": mean, "low": mean - half, "high": mean + half, "n": n}
+        rows.append(pd.DataFrame({**names, **columns}))
+    if not rows:
+        raise BadInput(f"{environment} / {reward} has no learning curves")
+    return pd.concat(rows, ignore_index=True)
+
+
+def aligned(curves: pd.DataFrame, value: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Steps, and one row a run; before its first and after its last evaluation a run is NaN."""
+    runs = [c for _, c in curves.groupby(list(RUN), sort=True)]
+    steps = max(runs, key=len)["steps"].to_numpy(float)
+    matrix = [
+        np.interp(steps, run["steps"], run[value].to_numpy(float), left=np.nan, right=np.nan)
+        for run in runs
+    ]
+    return steps, np.array(matrix)
+
+
+def _curves(results: Results, environment: str, reward: str) -> pd.DataFrame:
+    e = results.evaluations
+    return e[(e["environment"] == environment) & (e["reward"] == reward) & e["success"].notna()]
+
+
+def _summary(steps: list[float]) -> Sustained:
+    reached = [s for s in steps if math.isfinite(s)]
+    middle = float(np.median(reached)) if reached else math.nan
+    everyone = sorted(steps)
+    # of an even number, the later of the middle two: half the seeds were there by then
+    return Sustained(tuple(steps), middle, everyone[len(everyone) // 2])

@@ -1,0 +1,204 @@
+"""What the analysis reads: one row a run, and two long tables of curves.
+
+A `Results` is made by `results(runs, evaluations, rollouts)`, which checks everything once; the
+statistics then take it as sound. A **task** is (environment, reward), an **arm** is a task with
+an architecture and a bonus, a **run** is an arm with a seed. An environment's options that are
+not its defaults belong to its name: `MiniGrid-MemoryS13[view=7]`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from clew.validate import BadInput, hint, known_names, listing
+
+TASK = ("environment", "reward")
+ARM = (*TASK, "architecture", "bonus")
+RUN = (*ARM, "bonus_coef", "seed")
+STATUSES = ("finished", "diverged", "failed", "missing", "running")
+
+RUNS = {
+    "environment": "world, with options that are not its defaults in brackets",
+    "reward": "variant: sparse, penalty, aligned, distractor, dense, native",
+    "architecture": "memory: GRU, LSTM, RetNet, GatedDeltaNet, Mamba-2, Memoryless or yours",
+    "bonus": "none, e3b, noveld or yours",
+    "seed": "whole number; with the arm it names the run",
+    "tail_mean": "mean success over the final 20% of evaluations; NaN unless finished",
+    "status": "finished, diverged (a loss was not finite), failed (crashed), running or missing",
+    "bonus_coef": "λ that the bonus is multiplied with",
+    "steps": "environment steps taken",
+    "seconds": "device seconds: for a run in a pack, its share of the pack's",
+    "first_success": "environment steps before the first success; −1 for never",
+    "falls": "a whole episode's, mean over the final 20% of evaluations",
+    "final_success": "success of the last evaluation",
+    "normalised": "bonus a step before λ, mean over training (the paper's raw b)",
+    "delivered": "bonus a step after λ, mean over training",
+    "penalty": "size of the step penalty that the variant charges, or would charge",
+}  # fmt: skip
+"""Columns of `Results.runs`. The first seven are required; others may be missing, and are NaN."""
+REQUIRED = tuple(RUNS)[:7]
+
+EVALUATIONS = {
+    "steps": "environment steps before the evaluation",
+    "success": "share of its episodes that succeeded",
+    "return": "undiscounted, without the bonus",
+    "length": "steps of an episode",
+    "falls": "of an episode",
+}
+"""Columns of `Results.evaluations` besides those that name the run."""
+ROLLOUTS = {
+    "steps": "environment steps before the update",
+    "entropy": "of the policy, in nats",
+    "value_loss": "of the critic",
+    "kl": "approximate divergence of the update",
+    "gradient_norm": "before clipping",
+    "explained_variance": "share of the targets' variance that the critic foretold",
+    "raw": "bonus a step as its method gives it",
+    "normalised": "… divided by its running deviation and clipped",
+    "delivered": "… times λ: what is added to the reward",
+}
+"""Columns of `Results.rollouts` besides those that name the run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """Checked tables. Make one with `results`."""
+
+    runs: pd.DataFrame
+    """Columns `RUNS`, one row a run."""
+    evaluations: pd.DataFrame
+    """Columns `RUN` and `EVALUATIONS`, one row an evaluation."""
+    rollouts: pd.DataFrame
+    """Columns `RUN` and `ROLLOUTS`, one row an update (or every so many of them)."""
+
+    @property
+    def finished(self) -> pd.DataFrame:
+        """The runs that count: everything else is listed, not averaged."""
+        return self.runs[self.runs["status"] == "finished"]
+
+    def usual(self) -> Results:
+        """Without the runs of a sweep: of every bonus on a task, the λ that most runs have."""
+        bonus = [*TASK, "bonus"]
+        counted = self.runs.groupby([*bonus, "bonus_coef"], sort=True).size().reset_index(name="n")
+        # of equally many, the larger
+        kept = counted.sort_values([*bonus, "n", "bonus_coef"]).groupby(bonus).tail(1)
+        keys = pd.MultiIndex.from_frame(kept[[*bonus, "bonus_coef"]])
+
+        def keep(frame: pd.DataFrame) -> pd.DataFrame:
+            mine = pd.MultiIndex.from_frame(frame[[*bonus, "bonus_coef"]]).isin(keys)
+            return frame[mine].reset_index(drop=True)
+
+        return Results(keep(self.runs), keep(self.evaluations), keep(self.rollouts))
+
+    def only(self, **chosen: object) -> Results:
+        """The runs (and their curves) whose columns have these values: `only(reward="sparse")`."""
+        known_names("column of a run", chosen, RUN)
+
+        def keep(frame: pd.DataFrame) -> pd.DataFrame:
+            for column, value in chosen.items():
+                frame = frame[frame[column] == value]
+            return frame.reset_index(drop=True)
+
+        return Results(keep(self.runs), keep(self.evaluations), keep(self.rollouts))
+
+
+def results(
+    runs: pd.DataFrame,
+    evaluations: pd.DataFrame | None = None,
+    rollouts: pd.DataFrame | None = None,
+) -> Results:
+    """Check the tables, fill absent optional columns with NaN, and put rows in a fixed order."""
+    runs = _complete("runs", runs, RUNS, REQUIRED)
+    runs["bonus_coef"] = runs["bonus_coef"].fillna(0.0)
+    known_names("status", runs["status"].unique(), STATUSES)
+    _check_runs(runs)
+    runs["seed"] = runs["seed"].astype(int)
+    runs = runs.sort_values(list(RUN), kind="stable").reset_index(drop=True)
+    curves = [
+        _curve(name, frame, columns, runs)
+        for name, frame, columns in (
+            ("evaluations", evaluations, EVALUATIONS),
+            ("rollouts", rollouts, ROLLOUTS),
+        )
+    ]
+    return Results(runs, *curves)
+
+
+def _complete(
+    name: str, frame: pd.DataFrame, columns: dict[str, str], required: Sequence[str]
+) -> pd.DataFrame:
+    if not isinstance(frame, pd.DataFrame):
+        raise BadInput(f"{name} must be a pandas DataFrame, not {type(frame).__name__}")
+    for column in required:
+        if column not in frame:
+            raise BadInput(
+                f"{name} has no column {column!r}{hint(column, map(str, frame.columns))}; "
+                f"it needs {listing(required).replace(' or ', ' and ')}"
+            )
+    frame = frame.reindex(columns=list(columns))
+    words = [
+        c for c in ("environment", "reward", "architecture", "bonus", "status") if c in columns
+    ]
+    frame[words] = frame[words].astype(str)
+    numbers = [c for c in columns if c not in words]
+    try:
+        frame[numbers] = frame[numbers].astype(float)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{name}: a number is expected in {listing(numbers)}: {error}") from None
+    return frame
+
+
+def _check_runs(runs: pd.DataFrame) -> None:
+    if runs.empty:
+        raise BadInput("there are no runs: the table is empty, so there is nothing to analyse")
+    if runs["seed"].isna().any() or (runs["seed"] % 1 != 0).any():
+        bad = runs["seed"][~(runs["seed"] % 1 == 0)].iloc[0]
+        raise BadInput(f"seed={bad:g} is not valid; it must be a whole number")
+    twice = runs[runs.duplicated(list(RUN))]
+    if len(twice):
+        raise BadInput(f"a run is there twice: {describe(twice.iloc[0])}")
+    done = runs[runs["status"] == "finished"]
+    bad = done[~done["tail_mean"].between(0, 1)]
+    if len(bad):
+        raise BadInput(
+            f"tail_mean={bad['tail_mean'].iloc[0]:g} of the finished run {describe(bad.iloc[0])} "
+            "is no success rate from 0 to 1; if its loss was not finite, its status is 'diverged'"
+        )
+
+
+def _curve(
+    name: str, frame: pd.DataFrame | None, columns: dict[str, str], runs: pd.DataFrame
+) -> pd.DataFrame:
+    if frame is None:
+        return pd.DataFrame({c: pd.Series(dtype=runs[c].dtype) for c in RUN}).assign(
+            **{c: pd.Series(dtype=float) for c in columns}
+        )
+    whole = {**{c: RUNS[c] for c in RUN}, **columns}
+    frame = _complete(name, frame, whole, [*(c for c in RUN if c != "bonus_coef"), "steps"])
+    frame["bonus_coef"] = frame["bonus_coef"].fillna(0.0)
+    if frame["seed"].isna().any():
+        raise BadInput(f"{name} has rows without a seed")
+    frame["seed"] = frame["seed"].astype(int)
+    known = pd.MultiIndex.from_frame(runs[list(RUN)])
+    named = pd.MultiIndex.from_frame(frame[list(RUN)].drop_duplicates())
+    strangers = named.difference(known)
+    if len(strangers):
+        raise BadInput(
+            f"{name} speak of a run that is not in the table of runs: "
+            f"{describe(pd.Series(strangers[0], index=list(RUN)))}"
+        )
+    return frame.sort_values([*RUN, "steps"], kind="stable").reset_index(drop=True)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dictionaries."""
+    return frame.to_dict("records")  # type: ignore[return-value]
+
+
+def describe(run: pd.Series) -> str:
+    """'MysteryPath-Grid / sparse / GRU / e3b, seed 3'."""
+    return " / ".join(str(run[c]) for c in ARM) + f", seed {run['seed']:g}"

@@ -1,0 +1,192 @@
+"""Tables of training: steps to a threshold, falls, first success, delivered bonus, λ, cost."""
+
+from __future__ import annotations
+
+import math
+
+from clew.analysis import names, words
+from clew.analysis.names import NONE, bonus_label, task_label
+from clew.analysis.stats.learning import WINDOW, Sustained, sustained
+from clew.analysis.stats.task import tasks
+from clew.analysis.stats.training import cost, delivered, falls, first_success, sweep
+from clew.analysis.table import Results, records
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
+from clew.analysis.tables.spreads import all_bonuses
+
+
+def samples(results: Results) -> Grid:
+    """Environment steps until the threshold is sustained, or never."""
+    group = tasks(results)
+    bonuses = (NONE, *all_bonuses(group))
+    rows: list[list[Cell]] = []
+    sections = []
+    for task in group:
+        threshold = names.threshold(task.environment)
+        found = sustained(results, task.environment, task.reward, threshold)
+        if not found:
+            continue
+        sections.append((len(rows), f"{task.label}, θ = {threshold:.2f}"))
+        for a in task.memories:
+            rows.append([word(a), *(_sustained(found.get((a, b))) for b in bonuses)])
+    return Grid(
+        name="samples",
+        caption="Environment steps (millions) until the threshold is sustained: median over the "
+        "seeds that did (how many did)",
+        columns=("Architecture", *map(bonus_label, bonuses)),
+        rows=rows,
+        sections=sections,
+        note=f"Sustained: the mean of {WINDOW} evaluations in a row is at least θ; counted to the "
+        "last of them.",
+    )
+
+
+def falls_table(results: Results) -> Grid:
+    """Falls of an episode and final success, in worlds where one can fall."""
+    rows: list[list[Cell]] = []
+    sections = []
+    found = falls(results)
+    for (environment, reward), arms in found.groupby(["environment", "reward"], sort=False):
+        sections.append((len(rows), task_label(str(environment), str(reward))))
+        for row in records(arms):
+            rows.append(
+                [
+                    word(str(row["architecture"])),
+                    word(bonus_label(str(row["bonus"]))),
+                    _pm(row["falls"], row["falls_std"], 1),
+                    _pm(row["success"], row["success_std"], 2),
+                ]
+            )
+    return Grid(
+        name="falls",
+        caption="Falls of an episode and success of the last evaluation (mean ± std over seeds)",
+        columns=("Architecture", "Bonus", "Falls / episode", "Success"),
+        rows=rows,
+        sections=sections,
+        left=2,
+    )
+
+
+def first_success_table(results: Results) -> Grid:
+    """When each seed first succeeded at all."""
+    rows: list[list[Cell]] = []
+    sections = []
+    for (environment, reward), arms in first_success(results).groupby(
+        ["environment", "reward"], sort=False
+    ):
+        sections.append((len(rows), task_label(str(environment), str(reward))))
+        for _, row in arms.iterrows():
+            steps = list(row["first_success"])
+            reached = [s for s in steps if math.isfinite(s)]
+            text = ", ".join(f"{s:,.0f}" if math.isfinite(s) else "never" for s in steps)
+            least = min(reached, default=math.inf)
+            arm = [word(str(row["architecture"])), word(bonus_label(str(row["bonus"])))]
+            count = figure(f"{len(reached)}/{len(steps)}", len(reached) / len(steps))
+            rows.append([*arm, count, figure(text, least)])
+    return Grid(
+        name="first-success",
+        caption="Environment steps before each seed's first success",
+        columns=("Architecture", "Bonus", "Seeds", "First success (seed by seed)"),
+        rows=rows,
+        sections=sections,
+        left=2,
+    )
+
+
+def magnitude(results: Results) -> Grid:
+    """What a step was paid against what a step may cost."""
+    rows = []
+    for row in records(delivered(results)):
+        ratio = f"{row['against']:.1f}×" if math.isfinite(row["against"]) else words.NOTHING
+        rows.append(
+            [
+                word(task_label(str(row["environment"]), str(row["reward"]))),
+                word(bonus_label(str(row["bonus"]))),
+                figure(words.number(row["normalised"]), row["normalised"]),
+                figure(words.number(row["delivered"], 4), row["delivered"]),
+                figure(ratio, row["against"]),
+            ]
+        )
+    return Grid(
+        name="magnitude",
+        caption="Bonus a step, averaged over training, before (b) and after (λb) the coefficient, "
+        "against the step penalty",
+        columns=("Task", "Bonus", "b", "λb", "vs. penalty"),
+        rows=rows,
+        left=2,
+    )
+
+
+def sweep_table(results: Results, steps: float | None = None) -> Grid:
+    """Success of arms that ran with several coefficients λ.
+
+    With `steps`, as it was at that age: a bracket from above may have been stopped early.
+    """
+    found = sweep(results, steps)
+    arms = ["environment", "reward", "architecture", "bonus"]
+    several = found.groupby(arms)["bonus_coef"].transform("nunique") > 1
+    found = found[several & (found["bonus"] != NONE)]
+    coefficients = sorted(found["bonus_coef"].unique())
+    rows = []
+    for (environment, reward, architecture, bonus), arm in found.groupby(arms, sort=True):
+        by = {row["bonus_coef"]: _pm(row["mean"], row["std"], 3, row["n"]) for row in records(arm)}
+        cells = [by.get(c, EMPTY) for c in coefficients]
+        label = task_label(str(environment), str(reward))
+        rows.append([word(label), word(str(architecture)), word(bonus_label(str(bonus))), *cells])
+    return Grid(
+        name="sweep" if steps is None else "bracket",
+        caption="Success by bonus coefficient λ (mean ± std over seeds)"
+        + (f", at {words.large(steps)} M steps" if steps is not None else ""),
+        columns=("Task", "Architecture", "Bonus", *(f"λ = {c:g}" for c in coefficients)),
+        rows=rows,
+        left=3,
+    )
+
+
+def cost_table(results: Results) -> Grid:
+    """What the experiment cost."""
+    rows = []
+    found = cost(results)
+    for row in records(found):
+        rows.append(
+            [
+                word(task_label(str(row["environment"]), str(row["reward"]))),
+                figure(f"{words.large(row['steps'], 0)} M", row["steps"]),
+                figure(f"{row['runs']:,.0f}", row["runs"]),
+                figure(words.number(row["median_hours"], 2), row["median_hours"]),
+                figure(f"{row['device_hours']:,.1f}", row["device_hours"]),
+            ]
+        )
+    if not rows:
+        return Grid("cost", "", (), [])
+    whole = (found["runs"].sum(), found["device_hours"].sum())
+    total = [figure(f"{whole[0]:,.0f}", whole[0], True), EMPTY]
+    total.append(figure(f"{whole[1]:,.1f}", whole[1], bold=True))
+    rows.append([Cell("All", "All", bold=True), EMPTY, *total])
+    return Grid(
+        name="cost",
+        caption="Measured cost: finished runs, median device-hours of one, device-hours of all",
+        columns=("Task", "Budget", "Runs", "Median h", "Device-hours"),
+        rows=rows,
+        sections=[(len(rows) - 1, "")],
+    )
+
+
+def _sustained(found: Sustained | None) -> Cell:
+    if found is None:
+        return EMPTY
+    n = len(found.steps)
+    if not found.reached:
+        return figure(f"never (0/{n})", math.inf)
+    at = found.median_of_successful
+    everyone = found.median_of_all
+    late = words.large(everyone) + " M" if math.isfinite(everyone) else "never"
+    detail = f"median over all seeds: {late}"
+    text = f"{words.large(at)} ({found.reached}/{n})"
+    return figure(text, at, bold=found.reached == n, detail=detail)
+
+
+def _pm(mean: float, std: float, decimals: int, n: int | None = None) -> Cell:
+    text = words.number(mean, decimals)
+    if math.isfinite(std):
+        text += f" ± {words.number(std, decimals)}"
+    return figure(text, mean, detail="" if n is None else f"n = {n}")

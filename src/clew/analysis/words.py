@@ -1,0 +1,68 @@
+"""Numbers as text: one way of writing each kind, everywhere."""
+
+from __future__ import annotations
+
+import math
+
+from clew.analysis.stats.intervals import Interval
+
+NOTHING = "—"
+
+
+def number(value: float, decimals: int = 3) -> str:
+    """'0.164', '−0.075', or a dash for what is not defined."""
+    if not math.isfinite(value):
+        return NOTHING
+    # a rounded −0.0004 is 0.000, not −0.000
+    return minus(f"{round(value, decimals) + 0.0:.{decimals}f}")
+
+
+def signed(value: float, decimals: int = 3) -> str:
+    """'+0.164', '−0.075'."""
+    if not math.isfinite(value):
+        return NOTHING
+    return minus(f"{round(value, decimals) + 0.0:+.{decimals}f}")
+
+
+def rate(value: float) -> str:
+    """A success rate as the study prints it: '.14', '1.00'."""
+    return number(value, 2).removeprefix("0") if math.isfinite(value) else NOTHING
+
+
+def bounds(interval: Interval, decimals: int = 3, plus: bool = False) -> str:
+    """'[0.153, 0.175]', or nothing if there is no interval."""
+    if not interval.known:
+        return ""
+    write = signed if plus else number
+    return f"[{write(interval.low, decimals)}, {write(interval.high, decimals)}]"
+
+
+def estimate(interval: Interval, decimals: int = 3, plus: bool = False) -> str:
+    """'+0.164 [+0.153, +0.175]'."""
+    write = signed if plus else number
+    return f"{write(interval.estimate, decimals)} {bounds(interval, decimals, plus)}".strip()
+
+
+def p_value(p: float) -> str:
+    """'0.021', '0.0002', '3e−49'."""
+    if not math.isfinite(p):
+        return NOTHING
+    if p >= 0.01:
+        return f"{p:.2g}"
+    return f"{p:.1g}" if p >= 1e-4 else minus(f"{p:.0e}")
+
+
+def large(value: float, decimals: int = 1) -> str:
+    """'12.6' million for 12,600,000."""
+    return number(value / 1e6, decimals)
+
+
+def minus(text: str) -> str:
+    """The sign that is as wide as a plus."""
+    return text.replace("-", "−")
+
+
+def seeds(n: tuple[int, ...]) -> str:
+    """'10 seeds', '8 to 10 seeds'."""
+    low, high = min(n, default=0), max(n, default=0)
+    return f"{low} seeds" if low == high else f"{low} to {high} seeds"

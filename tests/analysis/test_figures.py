@@ -1,0 +1,107 @@
+"""Figures: every seed is drawn, the same data give the same bytes, and nothing needs colour."""
+
+from __future__ import annotations
+
+import colorsys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from clew.analysis import figures, published, published_success, results, verdicts
+from clew.analysis.figures.interaction import apart
+from clew.analysis.figures.strips import beeswarm
+from clew.analysis.figures.style import architecture_style, bonus_style
+from clew.analysis.names import ARCHITECTURES, BONUSES
+from clew.validate import BadInput
+from tests.analysis.matrix import matrix
+
+SMALL = matrix(seeds=3, evaluations=8).only(environment="MysteryPath-Grid")
+
+
+def marks(figure: Figure) -> int:
+    """Points drawn as marks, without the means' lines."""
+    lines = [line for axes in figure.axes for line in axes.get_lines()]
+    return sum(
+        len(np.asarray(line.get_xdata()))
+        for line in lines
+        if line.get_marker() not in ("None", None, "") and line.get_linestyle() == "None"
+    )
+
+
+def test_strips_show_every_seed() -> None:
+    assert marks(figures.strips(published())) == 360
+
+
+def test_interaction_shows_every_seed_of_every_memory() -> None:
+    # two tasks, two bonuses, five memories, ten seeds on either side
+    assert marks(figures.interaction(verdicts(published(), 500, 200))) == 2 * 2 * 5 * 20
+
+
+def test_curves_show_every_tail_mean() -> None:
+    figure = figures.curves(SMALL, "MysteryPath-Grid")
+    assert marks(figure) == len(SMALL.runs)
+    assert len(figure.axes) == 4 * 6
+
+
+def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
+    few = SMALL.only(reward="penalty")
+    for name in ("one", "two"):
+        paths = figures.save(figures.freeze(few, "MysteryPath-Grid"), tmp_path / name / "freeze")
+        assert [p.suffix for p in paths] == [".svg", ".pdf", ".png"]
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_every_draws_what_there_is(tmp_path: Path) -> None:
+    few = matrix(3, 8, published_success().query("architecture in ['GRU', 'RetNet']"))
+    few = few.only(environment="MysteryPath-Grid", reward="penalty")
+    drawn = {p.stem for p in figures.every(few, tmp_path)}
+    assert drawn == {"seeds", "interaction", "curves-MysteryPath-Grid", "freeze-MysteryPath-Grid"}
+
+
+def test_names_are_escaped_in_svg(tmp_path: Path) -> None:
+    runs = SMALL.runs.assign(environment="<script>alert(1)</script>$x_$")
+    svg, *_ = figures.save(figures.strips(results(runs)), tmp_path / "seeds")
+    assert "<script" not in svg.read_text()
+
+
+def test_bonuses_and_architectures_differ_in_more_than_colour() -> None:
+    assert len({str(bonus_style(b)[1]) for b in BONUSES}) == len(BONUSES)
+    assert len({bonus_style(b)[2] for b in BONUSES}) == len(BONUSES)
+    assert len({architecture_style(a)[1] for a in ARCHITECTURES}) == len(ARCHITECTURES)
+    assert all(colorsys.rgb_to_hls(*to_rgb(bonus_style(b)[0]))[1] < 0.6 for b in BONUSES)
+    assert architecture_style("MyOwn") == architecture_style("MyOwn")
+
+
+def test_labels_keepapart() -> None:
+    placed = sorted(apart([0.5, 0.5, 0.51, 0.98, 1.0]))
+    assert min(np.diff(placed)) > 0.05
+
+
+def test_equal_seeds_lie_side_by_side() -> None:
+    assert len(set(beeswarm(np.zeros(10), 0.01))) == 10
+
+
+def test_what_cannot_be_drawn_is_explained() -> None:
+    with pytest.raises(BadInput, match="no learning curves"):
+        figures.curves(published(), "MysteryPath-Grid")
+    with pytest.raises(BadInput, match="nothing to draw"):
+        figures.interaction([])
+    with pytest.raises(BadInput, match="no curves of falls"):
+        figures.freeze(published(), "MysteryPath-Grid")
+    with pytest.raises(BadInput, match="needs rows with the columns"):
+        figures.decodability(pd.DataFrame())
+    failed = published().runs.assign(status="failed", tail_mean=np.nan)
+    with pytest.raises(BadInput, match="no run is finished"):
+        figures.strips(results(failed))
+
+
+def test_decodability_has_a_point_a_row() -> None:
+    row = {"task": "MPG / sparse", "architecture": "GRU", "gain": 0.1, "gain_low": 0.0,
+           "gain_high": 0.2, "auc": 0.0, "auc_low": -0.1, "auc_high": 0.1}  # fmt: skip
+    figure = figures.decodability(pd.DataFrame([row, {**row, "architecture": "LSTM"}]))
+    assert len(figure.axes[0].containers) == 2

@@ -1,0 +1,223 @@
+"""The page: self-contained, honest about gaps, safe against names, and alive in a real browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clew.analysis import published, published_success, results
+from clew.analysis.report import against, against_paper, page, write_report
+from clew.validate import BadInput
+from tests.analysis.matrix import matrix
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)  # noqa: E501  # fmt: skip
+FEW = published_success().query(
+    "reward in ['sparse', 'penalty'] and environment != 'TinyReproduce'"
+)
+NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="module")
+def small() -> str:
+    runs = matrix(4, 30, FEW.query("environment == 'MysteryPath-Grid'"))
+    return page(runs, compared=against_paper(runs), configuration={"suite": "small"},
+                formal={("MysteryPath-Grid", "sparse"): "structurally sparse"})  # fmt: skip
+
+
+def test_it_opens_with_the_answer(small: str) -> None:
+    assert "The bonus amplifies the differences between memories on MPG / sparse" in small
+    assert small.index("The bonus amplifies") < small.index("<svg") < small.index("<table")
+    assert "Proved of this task: structurally sparse" in small
+    assert "All 144 runs are finished." in small
+    assert "<dt>suite</dt><dd>small</dd>" in small
+
+
+def test_it_is_self_contained(small: str) -> None:
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", small)
+    assert "@import" not in small
+    assert "url(" not in small
+
+
+def test_names_are_escaped_everywhere() -> None:
+    runs = matrix(3, 12, FEW.query("environment == 'MysteryPath-Grid' and reward == 'sparse'"))
+    for column in ("environment", "architecture", "bonus"):
+        frames = [f.copy() for f in (runs.runs, runs.evaluations)]
+        for frame in frames:
+            changed = frame[column].isin(["MysteryPath-Grid", "GRU", "noveld"])
+            frame[column] = frame[column].where(~changed, NASTY)
+        made = page(results(*frames), title=NASTY, configuration={NASTY: NASTY})
+        assert "<img" not in made
+        assert made.count("<script") == 2  # the data and the program
+        data = re.search(r'id="data">(.*?)</script>', made, re.DOTALL)
+        assert data is not None
+        assert json.loads(data.group(1))["tasks"]
+
+
+def test_agreement_is_by_interval() -> None:
+    same = against_paper(published())
+    assert len(same) == 36
+    assert {c.verdict for c in same} == {"agrees"}
+    runs = published().runs
+    moved = results(runs.assign(tail_mean=(runs["tail_mean"] * 0.7)))
+    verdicts = {c.arm: c.verdict for c in against_paper(moved)}
+    assert verdicts["MysteryPath-Grid", "sparse", "RetNet", "e3b"] == "differs"
+    assert verdicts["MysteryPath-Grid", "sparse", "Memoryless", "e3b"] == "agrees"
+    assert all(c.verdict == "agrees" for c in against(moved, moved))
+    made = page(moved, compared=against(moved, published()), compared_with="another store")
+    assert "Beside another store" in made
+    assert "MysteryPath-Grid / sparse / RetNet / e3b</b>: ours .39, theirs .56" in made
+
+
+def test_suites_that_do_not_match_are_explained() -> None:
+    other = results(partial("no change").assign(environment="elsewhere"))
+    with pytest.raises(BadInput, match="the suites do not match: no arm is both here and in the"):
+        against(other, published())
+    with pytest.raises(BadInput, match="for example MysteryPath-Grid / sparse / GRU / none"):
+        against_paper(other)
+
+
+def partial(change: str) -> pd.DataFrame:
+    runs = published().runs.query("environment == 'MysteryPath-Grid'").copy()
+    if change == "one seed":
+        return runs.query("seed == 0")
+    if change == "all equal":
+        return runs.assign(tail_mean=0.5)
+    if change == "nothing finished":
+        return runs.assign(status="running", tail_mean=np.nan)
+    if change == "no bonus":
+        return runs.query("bonus == 'none'")
+    if change == "one architecture":
+        return runs.query("architecture == 'GRU'")
+    if change == "no control arm":
+        return runs.query("bonus != 'none'")
+    if change == "ragged":
+        return runs.drop(index=runs.index[::3])
+    if change == "no change":
+        return runs
+    lost = runs["seed"] > 6
+    return runs.assign(
+        status=np.where(lost, "diverged", "finished"),
+        tail_mean=runs["tail_mean"].where(~lost),
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["one seed", "all equal", "nothing finished", "no bonus", "one architecture",
+     "no control arm", "ragged", "diverged"],
+)  # fmt: skip
+def test_a_partial_store_still_gives_a_page(change: str) -> None:
+    made = page(results(partial(change)))
+    assert made.rstrip().endswith("</html>")
+    assert "nan" not in re.sub(r"<[^>]*>", " ", made).lower().split()
+    if change == "nothing finished":
+        assert "0 of 180 runs are finished; 180 running." in made
+        assert "there is no answer yet" in made
+    if change == "diverged":
+        assert "54 diverged" in made
+        assert "… and 14 more" in made
+
+
+PROBE = """<script>
+const out = { errors: window.__errors };
+const table = document.querySelector("#tables table.data");
+const grouped = document.querySelector("#table-gains");
+const rows = (body) => [...body.rows].slice(1).map((r) => r.cells[0].textContent);
+const groups = [...grouped.tBodies].filter((b) => b.rows.length).map((b) => rows(b).sort().join());
+grouped.tHead.querySelector("button").click();
+out.together = [...grouped.tBodies].filter((b) => b.rows.length)
+  .every((b, i) => rows(b).sort().join() === groups[i]);
+const button = table.tHead.rows[table.tHead.rows.length - 1].cells[1].querySelector("button");
+const column = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[1].dataset.value));
+button.click(); out.up = column();
+button.focus(); out.focused = document.activeElement === button;
+button.click(); out.down = column();
+out.sorted = button.parentElement.getAttribute("aria-sort");
+const panels = () => document.querySelectorAll("#panels figure").length;
+out.panels = panels();
+document.querySelector("#architectures input").click(); out.fewer = panels();
+const lines = () => document.querySelectorAll("#panels .mean").length;
+out.lines = lines();
+document.querySelector("#bonuses input").click(); out.fewerLines = lines();
+const select = document.getElementById("task"); select.selectedIndex = 1;
+const before = document.getElementById("panels").innerHTML;
+select.dispatchEvent(new Event("change", { bubbles: true }));
+out.redrawn = document.getElementById("panels").innerHTML !== before;
+const reachable = "a[href], button, input, select, summary";
+out.unreachable = [...document.querySelectorAll(reachable)].filter((e) => e.tabIndex < 0).length;
+out.loaded = performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd;
+out.resources = performance.getEntriesByType("resource").length;
+const pre = document.createElement("pre");
+pre.id = "probe"; pre.textContent = JSON.stringify(out);
+document.body.append(pre);
+</script>"""
+WATCH = "<script>window.__errors=[];window.onerror=(m)=>{window.__errors.push(String(m))}</script>"
+
+
+def browse(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    assert CHROMIUM
+    profile = path.parent / "profile"
+    return subprocess.run(
+        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+         f"--user-data-dir={profile}", *flags, path.as_uri()],
+        capture_output=True, text=True, timeout=90, check=True,
+    )  # fmt: skip
+
+
+def probe(done: subprocess.CompletedProcess[str]) -> dict:
+    found = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found is not None
+    return json.loads(html.unescape(found.group(1)))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_in_a_real_browser(small: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    page_with_probe = small.replace("<head>", "<head>" + WATCH).replace(
+        "</body>", PROBE + "</body>"
+    )
+    path.write_text(page_with_probe, encoding="utf-8")
+    done = browse(path, "--dump-dom")
+    assert "CONSOLE" not in done.stderr, done.stderr
+    out = probe(done)
+    assert out["errors"] == []
+    assert out["up"] == sorted(out["up"])
+    assert out["down"] == sorted(out["up"], reverse=True)
+    assert out["sorted"] == "descending"
+    assert out["together"]  # a task's rows stay with their task
+    assert out["focused"]
+    assert out["unreachable"] == 0
+    assert (out["panels"], out["fewer"]) == (6, 5)
+    assert (out["lines"], out["fewerLines"]) == (15, 10)
+    assert out["redrawn"]
+    assert out["resources"] == 0
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_it_prints(small: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(small, encoding="utf-8")
+    browse(path, f"--print-to-pdf={tmp_path / 'report.pdf'}")
+    pdf = (tmp_path / "report.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 40
+
+
+@pytest.mark.slow
+def test_the_whole_matrix_stays_small(tmp_path: Path) -> None:
+    whole = matrix(evaluations=244)
+    path = write_report(whole, tmp_path / "report.html", compared=against_paper(whole))
+    assert path.stat().st_size < 5e6
+    if CHROMIUM:
+        probed = path.read_text().replace("</body>", PROBE + "</body>")
+        path.write_text(probed.replace("<head>", "<head>" + WATCH))
+        out = probe(browse(path, "--dump-dom"))
+        assert out["loaded"] < 2000

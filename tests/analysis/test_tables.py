@@ -1,0 +1,154 @@
+"""Tables: the study's layout, four formats, and names that cannot break out of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.analysis import published, published_success, results
+from clew.analysis.stats.learning import steps_to_sustain
+from clew.analysis.tables import FORMATS, Cell, Grid, every, write
+from clew.analysis.tables.grid import word
+from clew.analysis.tables.render import tex
+from clew.analysis.tables.success import success
+from clew.analysis.tables.training import (
+    cost_table,
+    falls_table,
+    first_success_table,
+    magnitude,
+    samples,
+    sweep_table,
+)
+from tests.analysis.matrix import matrix
+
+WHOLE = matrix(evaluations=20)
+
+
+def texts(grid: Grid) -> dict[tuple[str, ...], list[str]]:
+    """Rows by their words on the left."""
+    return {tuple(c.text for c in r[: grid.left]): [c.text for c in r[grid.left :]] for r in grid.rows}  # fmt: skip  # noqa: E501
+
+
+def test_success_is_laid_out_as_published() -> None:
+    mpg, s13, tiny = success(matrix())
+    assert mpg.groups == [("", 1), ("Sparse", 3), ("Penalty", 3), ("Aligned", 3), ("Distractor", 3)]
+    assert [t for t, _ in s13.groups[1:]] == ["3×3 sparse", "3×3 penalty", "3×3 distractor", "7×7 sparse"]  # noqa: E501  # fmt: skip
+    assert len(tiny.columns) == 7
+    printed = published_success().set_index(["environment", "reward", "architecture", "bonus"])
+    row = texts(mpg)["RetNet",]
+    for cell, bonus in zip(row[:3], ("none", "e3b", "noveld"), strict=True):
+        mean, std = printed.loc[[("MysteryPath-Grid", "sparse", "RetNet", bonus)]].to_numpy()[0]
+        assert cell == f"{mean:.2f}±{std:.2f}".replace("0.", ".")
+    bold = [c.bold for c in mpg.rows[0]]
+    assert bold.index(True) == 4  # the frozen arm
+    assert sum(bold) == 1
+
+
+def test_published_seeds_give_the_published_cells() -> None:
+    mpg, s13 = success(published())
+    assert texts(mpg)["GRU",][0] == ".14±.01"
+    assert texts(s13)["Mamba-2",] == [".86±.14", ".76±.23", ".91±.06"]
+
+
+def test_every_table_is_made_and_written(tmp_path: Path) -> None:
+    made = every(matrix(seeds=4, evaluations=12).only(environment="MysteryPath-Grid"))
+    assert {"anova", "dispersion", "separation", "by-variant-e3b", "improvement", "learnt",
+            "memoryless", "iqm", "samples", "falls", "first-success", "magnitude", "cost",
+            "seed-vectors", "gains", "three-way-MysteryPath-Grid-e3b"} <= set(made)  # fmt: skip
+    assert "sweep" not in made  # one coefficient is no sweep
+    few = published().only(environment="MysteryPath-Grid")
+    paths = write(few, tmp_path)
+    assert {p.suffix for p in paths} == {".md", ".tex", ".csv", ".html"}
+    again = {p.name: p.read_bytes() for p in write(few, tmp_path)}
+    assert again == {p.name: p.read_bytes() for p in paths}
+
+
+def test_samples_counts_the_seeds_that_got_there() -> None:
+    rows = texts(samples(WHOLE))
+    assert rows["LSTM",]  # of the last section, which holds the same names
+    first = samples(WHOLE).rows[0]
+    assert first[1].text == "never (0/10)"
+    steps = np.arange(1.0, 11)
+    late = np.array([0, 0, 1, 0, 0, 1, 1, 1, 1, 1])
+    assert steps_to_sustain(steps, late, 0.8) == 9.0
+    assert steps_to_sustain(steps, late, 1.0) == 10.0
+    assert steps_to_sustain(steps, late[:4], 0.1) == np.inf
+    assert steps_to_sustain(steps, 0 * late, 0.1) == np.inf
+
+
+def test_training_tables() -> None:
+    falling = falls_table(WHOLE)
+    start = next(at for at, title in falling.sections if title == "MPG / penalty")
+    arms = {(r[0].text, r[1].text): r[2].text for r in falling.rows[start : start + 18]}
+    assert arms["GRU", "none"] == "0.0 ± 0.0"
+    assert arms["GRU", "E3B"] == "12.3 ± 0.1"
+    frozen = next(
+        r for r in first_success_table(WHOLE).rows if r[0].text == "GRU" and r[2].text == "0/10"
+    )
+    assert frozen[3].text == ", ".join(["never"] * 10)
+    ratios = texts(magnitude(WHOLE))
+    assert ratios["MPG / penalty", "E3B"] == ["0.680", "0.0204", "2.6×"]
+    assert ratios["Tiny / dense", "NovelD"][2] == "—"
+    costs = cost_table(WHOLE)
+    assert costs.rows[-1][2].text == "1,800"
+    hours = [c.value for r in costs.rows for c in r[4:]]
+    assert hours[-1] == pytest.approx(sum(h for h in hours[:-1] if isinstance(h, float)))
+
+
+def test_sweep_shows_every_coefficient() -> None:
+    runs = published().runs
+    one = runs[(runs["architecture"] == "RetNet") & (runs["bonus"] == "e3b")]
+    high = one.assign(bonus_coef=0.1, tail_mean=0.0).query("seed == 0")
+    both = results(pd.concat([runs, high]))
+    grid = sweep_table(both)
+    assert grid.columns[3:] == ("λ = 0.03", "λ = 0.1")
+    assert texts(grid)["MPG / sparse", "RetNet", "E3B"] == ["0.561 ± 0.054", "0.000"]
+    assert "sweep" in every(both)
+    assert len(both.usual().runs) == len(runs)
+
+
+names = st.text(min_size=1, max_size=12)
+
+
+@given(st.lists(names, min_size=2, max_size=4), names)
+def test_any_name_survives_every_format(row: list[str], caption: str) -> None:
+    grid = Grid("t", caption, row, [[word(t) for t in row]], note=caption)
+    read = list(csv.reader(io.StringIO(FORMATS["csv"](grid), newline="")))
+    if not any(c in "\r\0\n" for t in row for c in t):
+        assert read[1] == row
+
+    class Cells(HTMLParser):
+        found: list[str] = []  # noqa: RUF012
+        inside = False
+
+        def handle_starttag(self, tag: str, attrs: list) -> None:
+            assert tag in ("table", "caption", "thead", "tbody", "tr", "th", "td", "p", "b")
+            if tag == "td":
+                self.found.append(dict(attrs)["data-value"] or "")
+
+    parser = Cells()
+    parser.found = []
+    parser.feed(FORMATS["html"](grid))
+    assert [t.replace("\r\n", "\n") for t in parser.found] == [t.replace("\r\n", "\n") for t in row]
+
+
+@given(st.text(max_size=20))
+def test_latex_special_characters_are_escaped(text: str) -> None:
+    written = tex(text)
+    bare = written.replace(r"\textbackslash{}", "").replace(r"\textasciitilde{}", "")
+    bare = bare.replace(r"\textasciicircum{}", "")
+    for special in "&%#_":
+        assert bare.count(special) == bare.count("\\" + special)
+
+
+def test_a_ragged_grid_is_refused() -> None:
+    with pytest.raises(ValueError, match="rows of different widths"):
+        Grid("t", "", ["a", "b"], [[Cell("1")]])
