@@ -18,10 +18,13 @@ def main() -> None:
 
     from clew.cli.bench import bench
     from clew.cli.demo import demo
+    from clew.cli.listing import list_
+    from clew.cli.run import run
+    from clew.cli.status import status
 
     try:
         tyro.extras.subcommand_cli_from_dict(
-            {"demo": demo, "bench": bench},
+            {"demo": demo, "run": run, "status": status, "list": list_, "bench": bench},
             prog="clew",
             description="Will an exploration bonus help this agent on this task, "
             "or is memory the bottleneck?",

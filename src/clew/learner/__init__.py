@@ -6,7 +6,7 @@ from clew.learner.pack import Pack
 from clew.learner.program import Program
 from clew.learner.run import Run, State
 from clew.learner.settings import Knobs, Settings
-from clew.learner.train import Progress, legs, train
+from clew.learner.train import Progress, legs, legs_in, train
 
 __all__ = [
     "History",
@@ -19,6 +19,7 @@ __all__ = [
     "State",
     "from_arrays",
     "legs",
+    "legs_in",
     "tail_mean",
     "to_arrays",
     "train",

@@ -45,23 +45,23 @@ class Pack:
     ) -> Pack:
         """One arm, once for every seed."""
         program = Program.of(env, architecture, bonus, settings, architecture_options)
-        knobs = knobs or Knobs()
-        seeds = [whole_number("seed", seed, 0, 2**32 - 1) for seed in seeds]
-        if not seeds:
+        runs = [cls.alone(program, seed, reward, knobs or Knobs()) for seed in seeds]
+        if not runs:
             raise BadInput("seeds=[] is not valid; a pack needs at least one run")
-        prices = np.float32(program.env.prices(reward))
-        same: dict[str, Any] = {
-            name: jnp.full(len(seeds), value, jnp.float32)
-            for name, value in dataclasses.asdict(knobs).items()
-        }
-        return cls(
-            program,
-            Run(
-                seed=jnp.array(seeds, jnp.uint32),
-                prices=jnp.tile(prices, (len(seeds), 1)),
-                **same,
-            ),
+        return cls.join(runs)
+
+    @classmethod
+    def alone(
+        cls, program: Program, seed: int, reward: str | Mapping[str, float], knobs: Knobs
+    ) -> Pack:
+        """One run of a program that is there already."""
+        numbers = dataclasses.asdict(knobs).items()
+        run = Run(
+            seed=jnp.array([whole_number("seed", seed, 0, 2**32 - 1)], jnp.uint32),
+            prices=jnp.asarray(np.float32(program.env.prices(reward)))[None],
+            **{name: jnp.array([value], jnp.float32) for name, value in numbers},
         )
+        return cls(program, run)
 
     @classmethod
     def join(cls, packs: Sequence[Pack]) -> Pack:

@@ -17,7 +17,7 @@ from clew.suite.store.seal import Seal
 from clew.validate import BadInput
 
 CONFIG, PROVENANCE = "config.json", "provenance.json"
-CURVE, DIAGNOSTICS = "curve.npz", "diagnostics.npz"
+CURVE, DIAGNOSTICS, AGENT = "curve.npz", "diagnostics.npz", "agent.npz"
 RESULT, FAILURE = "result.json", "failure.json"
 
 Status = Literal["absent", "begun", "finished", "failed", "diverged", "damaged", "unreadable"]

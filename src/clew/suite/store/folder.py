@@ -17,6 +17,7 @@ from clew.suite.store.canonical import canonical, digest, plain
 from clew.suite.store.documents import read_document, write_document
 from clew.suite.store.errors import CannotWrite, Conflict, Damaged
 from clew.suite.store.finding import (
+    AGENT,
     CONFIG,
     CURVE,
     DIAGNOSTICS,
@@ -82,6 +83,13 @@ class RunFolder:
         """What the rollouts recorded."""
         return read_arrays(self.path / DIAGNOSTICS, self._seal(DIAGNOSTICS))
 
+    def agent(self) -> dict[str, np.ndarray] | None:
+        """What plays: the trained actor's weights, if they were kept."""
+        try:
+            return read_arrays(self.path / AGENT, self._seal(AGENT))
+        except FileNotFoundError:
+            return None
+
     def begin(self) -> None:
         """Write the configuration, so that the run shows in the store."""
         if not (self.path / CONFIG).exists():
@@ -94,6 +102,7 @@ class RunFolder:
         curve: Named,
         diagnostics: Named,
         provenance: Mapping[str, Any],
+        agent: Named | None = None,
         lease: Holding | None = None,
     ) -> None:
         """Store everything, the result last. The same again is a no-op, another a `Conflict`.
@@ -102,6 +111,8 @@ class RunFolder:
         the provenance.
         """
         arrays = {CURVE: curve, DIAGNOSTICS: diagnostics}
+        if agent is not None:
+            arrays[AGENT] = agent
         outcome = {"status": "finished", "result": plain(result, "result")}
         self._write(RESULT, outcome, arrays, provenance, lease)
 

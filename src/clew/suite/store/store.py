@@ -16,11 +16,12 @@ from clew.suite.store.documents import read_document, write_document
 from clew.suite.store.errors import CannotRead, CannotWrite, Damaged
 from clew.suite.store.folder import RunFolder
 from clew.suite.store.lease import BEAT, STALE, Claims
-from clew.suite.store.names import NAME, pack_name
+from clew.suite.store.names import NAME, pack_name, slug
 from clew.suite.store.seal import Seal
 from clew.validate import BadInput
 
 MARK = "clew-store.json"
+PLANS = "plans"
 LAYOUT = 1
 _SEAL = Seal("store", "store")
 
@@ -58,6 +59,21 @@ class Store:
         """Every pack's folder, by name."""
         yield from _children(self.packs_folder)
 
+    def agreed(self, name: str, proposal: Mapping[str, Any]) -> dict[str, Any]:
+        """What all workers on this store go by: the proposal of whoever made one first."""
+        path, seal = self.root / PLANS / f"{slug(name)}.json", Seal("plan", name)
+        while True:
+            try:
+                return read_document(path, seal)
+            except Damaged as damage:
+                self._aside.put(damage)
+            except FileNotFoundError:
+                pass
+            if self.read_only:
+                return plain(proposal)
+            with contextlib.suppress(FileExistsError):
+                write_document(path, seal, plain(proposal), overwrite=False)
+
     @property
     def incidents(self) -> Sequence[Incident]:
         """Damage that was found since the store was opened."""
@@ -92,7 +108,7 @@ class Store:
         except OSError as error:
             raise CannotRead(self.root, error) from error
         strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}
-        if strange - {"runs", "packs", "leases", "set-aside"} or self.read_only:
+        if strange - {"runs", "packs", "leases", "set-aside", PLANS} or self.read_only:
             raise BadInput(
                 f"{str(self.root)!r} is not a store (it has no {MARK}); name a store, "
                 f"or a new or empty folder to make one"

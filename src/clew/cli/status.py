@@ -1,0 +1,25 @@
+"""`clew status`: how do the runs of a store stand?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clew.cli.display import console_for
+from clew.cli.tables import show
+from clew.suite.store import Store, count, scan
+
+
+def status(store: Path = Path("results"), /, deep: bool = False, json: bool = False) -> None:
+    """Count runs by status, list arms with their tail means, and everything that failed, and why.
+
+    Args:
+        store: Folder of the results.
+        deep: Verify every file's checksum too.
+        json: Print one JSON object.
+    """
+    opened = Store(store, read_only=True)
+    rows = scan(opened, deep=deep)
+    console = console_for(json)
+    show(console, rows, count(rows), json)
+    for aside in opened.set_aside():
+        console.print(f"set aside: {aside}", highlight=False)

@@ -1,0 +1,81 @@
+"""Tables of runs for a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from clew.suite import Planned
+from clew.suite.store import Row, Store, count, scan
+
+ARM = ("environment", "reward", "architecture", "bonus")
+
+
+def summary(
+    console: Console, store: Store, packs: Sequence[Planned], as_json: bool = False
+) -> dict[str, int]:
+    """How the runs of a suite stand, arm by arm; counts by status."""
+    wanted = {run.identity for planned in packs for run in planned.runs}
+    rows = [row for row in scan(store) if row.identity in wanted]
+    counts = count(rows)
+    counts |= {"absent": missing} if (missing := len(wanted) - len(rows)) else {}
+    show(console, rows, counts, as_json)
+    return counts
+
+
+def show(
+    console: Console, rows: Sequence[Row], counts: dict[str, int], as_json: bool = False
+) -> None:
+    """Print a table of arms, and every run that failed with its reason."""
+    if as_json:
+        print(json.dumps({"counts": counts, "arms": [_numbers(*arm) for arm in _arms(rows)]}))
+        return
+    table = Table()
+    for column in ARM:
+        table.add_column(column)
+    for column in ("runs", "finished", "tail mean", "± std"):
+        table.add_column(column, justify="right")
+    for name, members in _arms(rows):
+        found = _numbers(name, members)
+        words = (
+            ("", "") if found["mean"] is None else (f"{found['mean']:.3f}", f"{found['std']:.3f}")
+        )
+        table.add_row(*name, str(found["runs"]), str(found["finished"]), *words)
+    console.print(table)
+    console.print(", ".join(f"{number} {status}" for status, number in counts.items()) or "no runs")
+    for row in rows:
+        if row.reason:
+            console.print(f"[bold]{row.status}[/bold] {row.name}: {row.reason}", highlight=False)
+
+
+def label(config: dict[str, Any]) -> str:
+    """An environment's name, with the options that are not its defaults in brackets."""
+    chosen = config.get("environment_options", {})
+    inside = ",".join(f"{name}={value}" for name, value in sorted(chosen.items()))
+    return config["environment"] + (f"[{inside}]" if inside else "")
+
+
+def _arms(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
+    arms: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.config:
+            rest = (row.config[field] for field in ARM[1:])
+            arms[label(row.config), *rest].append(row)
+    return list(arms.items())
+
+
+def _numbers(name: tuple[str, ...], members: Sequence[Row]) -> dict[str, Any]:
+    tails = [row.result["tail_mean"] for row in members if row.status == "finished"]
+    return {
+        **dict(zip(ARM, name, strict=True)),
+        "runs": len(members),
+        "finished": len(tails),
+        "mean": float(np.mean(tails)) if tails else None,
+        "std": float(np.std(tails)) if tails else None,
+    }

@@ -1,0 +1,109 @@
+"""From runs to packs, decided once for a store.
+
+Packs are what workers claim, so all workers on a store must agree on them, whatever machine each
+runs on: the first one writes the plan, the others follow it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+
+from clew.learner import Knobs, Pack, Program
+from clew.suite.spec import Options, RunSpec
+from clew.suite.store import Store, digest
+from clew.suite.suite import Suite
+from clew.validate import whole_number
+
+MOST = 256
+"""Runs in a pack: beyond it an accelerator gains nothing."""
+
+
+class Planned(NamedTuple):
+    """Runs that are trained side by side, in one program."""
+
+    runs: tuple[RunSpec, ...]
+    bonus: tuple[str, Options]
+    """Of the program."""
+
+    @property
+    def program(self) -> Program:
+        """What is compiled."""
+        return self.runs[0].program(*self.bonus)
+
+    @property
+    def pack(self) -> Pack:
+        """For the learner."""
+        program = self.program
+        return Pack.join([run.pack(program) for run in self.runs])
+
+
+def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[Planned]:
+    """The packs of a suite in this store; `pack_size` counts only for whoever comes first."""
+    groups = grouped(suite)
+    identity = digest([[run.identity for run in group] for _, group in groups])
+    fitting = pack_size or min(fitting_size(bonus, group) for bonus, group in groups)
+    proposed = {"pack_size": whole_number("pack_size", fitting, 1)}
+    size = store.agreed(f"plan-{identity[:16]}", proposed)["pack_size"]
+    return [
+        Planned(tuple(group[start : start + size]), bonus)
+        for bonus, group in groups
+        for start in range(0, len(group), size)
+    ]
+
+
+def grouped(suite: Suite) -> list[tuple[tuple[str, Options], list[RunSpec]]]:
+    """Runs by the program that trains them."""
+    runs = suite.runs()
+    lodging: dict[object, tuple[str, Options]] = {}
+    if suite.share:
+        for run in runs:
+            if run.bonus != "none":
+                lodging.setdefault(_shape(run), (run.bonus, run.bonus_options))
+    groups: dict[object, list[RunSpec]] = {}
+    bonus_of: dict[object, tuple[str, Options]] = {}
+    for run in runs:
+        own = (run.bonus, run.bonus_options)
+        bonus = lodging.get(_shape(run), own) if run.bonus == "none" else own
+        key = (_shape(run), bonus)
+        bonus_of[key] = bonus
+        groups.setdefault(key, []).append(run)
+    return [(bonus_of[key], group) for key, group in groups.items()]
+
+
+def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
+    """How many runs fit this device: on a CPU one a core, else what its memory holds."""
+    device = jax.local_devices()[0]
+    if device.platform == "cpu":
+        return os.cpu_count() or 1
+    limit = (device.memory_stats() or {}).get("bytes_limit", 16e9)
+    return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))
+
+
+def bytes_of(program: Program) -> int:
+    """What one run of a pack takes on the device, roughly and rather too much.
+
+    The state three times (donated, being updated, and Adam's update), and for a minibatch some
+    sixty tensors of the memory's width in each of the two backbones, which is what the largest of
+    the six, Mamba-2, was seen to hold.
+    """
+    state = Pack.alone(program, 0, {}, Knobs()).like()
+    held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    s = program.settings
+    rows = s.chunk * s.chunks_per_batch
+    return 3 * held + 2 * 60 * 4 * rows * s.memory_width
+
+
+def _shape(run: RunSpec) -> object:
+    """Everything that a program is compiled for, but for the bonus."""
+    return (
+        run.environment,
+        run.environment_options,
+        run.architecture,
+        run.architecture_options,
+        run.settings,
+        run.steps,
+    )

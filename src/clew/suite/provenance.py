@@ -1,0 +1,46 @@
+"""How a run was made: versions, commit, device."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+
+import clew
+
+PACKAGES = ("jax", "jaxlib", "numpy", "equinox", "optax")
+
+
+@cache
+def provenance() -> dict[str, Any]:
+    """Of whatever this process trains."""
+    device = jax.local_devices()[0]
+    return {
+        "clew": clew.__version__,
+        "commit": commit(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "device": f"{device.platform}: {device.device_kind}",
+    }
+
+
+def commit() -> str | None:
+    """The commit of a checkout, marked if it was changed since; None for an installed package."""
+    here = Path(clew.__file__).parent
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return described.stdout.strip() or None

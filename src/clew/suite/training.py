@@ -1,0 +1,136 @@
+"""Train one pack into the store: resume, checkpoint, and write what came of every run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from clew.learner import Pack, Progress, State, from_arrays, legs, legs_in, to_arrays
+from clew.suite.plan import Planned
+from clew.suite.provenance import provenance
+from clew.suite.record import Record, result_of, with_steps
+from clew.suite.stop import Stop
+from clew.suite.store import Lease, PackFolder
+
+STATE, RECORD, SPENT = "state/", "record/", "seconds"
+CHECKPOINT_EVERY = 120.0
+"""Seconds of training that a crash may cost."""
+Watch = Callable[["Step"], None]
+
+
+class Step(NamedTuple):
+    """Where a pack stands, for whoever watches."""
+
+    name: str
+    what: Literal["compiling", "training", "finished", "stopped"]
+    leg: int
+    legs: int
+    steps: int
+    """Environment steps of all its runs since it was taken up."""
+    seconds: float
+    """Spent on them, compilation apart."""
+    success: float
+    """Mean over runs at the last evaluation; NaN before the first."""
+
+
+def train_pack(
+    planned: Planned,
+    folder: PackFolder,
+    lease: Lease,
+    stop: Stop,
+    watch: Watch,
+    every: float = CHECKPOINT_EVERY,
+) -> bool:
+    """Train until the pack is done or there is a reason to stop; whether it is done."""
+    pack, budget = planned.pack, planned.runs[0].steps
+    total = legs_in(pack, budget)
+    done, state, record, spent = _resume(pack, folder)
+    for run in folder.runs:
+        run.begin()
+    began = {"leg": done, "spent": spent}
+    watch(Step(folder.name, "compiling", done, total, 0, 0.0, float("nan")))
+    saved = time.monotonic()
+    for now in legs(pack, budget, state, done):
+        record.add(now.record)
+        spent += now.seconds
+        state, done = now.state, now.leg
+        watch(_step(folder, "training", pack, now, began, spent))
+        if done == total:
+            break
+        late = time.monotonic() - saved >= every
+        if late or stop.after(now.seconds):
+            folder.checkpoints.save(done, _checkpoint(state, record, spent), lease)
+            saved = time.monotonic()
+            if stop.after(now.seconds):
+                watch(_step(folder, "stopped", pack, now, began, spent))
+                return False
+    assert state is not None
+    _write(planned, folder, pack, state, record, spent, lease)
+    folder.checkpoints.clear()
+    watch(Step(folder.name, "finished", total, total, 0, 0.0, _success(record)))
+    return True
+
+
+def _resume(pack: Pack, folder: PackFolder) -> tuple[int, State | None, Record, float]:
+    found = folder.checkpoints.latest()
+    if found is None:
+        return 0, None, Record(), 0.0
+    state = {k.removeprefix(STATE): v for k, v in found.arrays.items() if k.startswith(STATE)}
+    record = {k.removeprefix(RECORD): v for k, v in found.arrays.items() if k.startswith(RECORD)}
+    return found.step, from_arrays(pack, state), Record(record), float(found.arrays[SPENT])
+
+
+def _checkpoint(state: State, record: Record, spent: float) -> dict[str, np.ndarray]:
+    arrays = {STATE + name: array for name, array in to_arrays(state).items()}
+    arrays |= {RECORD + name: array for name, array in record.arrays.items()}
+    return {**arrays, SPENT: np.array(spent)}
+
+
+def _write(
+    planned: Planned,
+    folder: PackFolder,
+    pack: Pack,
+    state: State,
+    record: Record,
+    spent: float,
+    lease: Lease,
+) -> None:
+    about = {**provenance(), "pack": folder.name, "runs": len(pack), "seconds": spent / len(pack)}
+    weights = to_arrays(state)
+    for i, run in enumerate(folder.runs):
+        if run.finished():
+            continue  # this pack was retried for another run's sake
+        kept: dict[str, Any] = {"provenance": about, "lease": lease}
+        curve, diagnostics = with_steps(pack.program, record.curve(i), record.diagnostics(i))
+        kept |= {"curve": curve, "diagnostics": diagnostics}
+        if (when := int(state.diverged[i])) >= 0:
+            reason = f"a loss or gradient was not finite after {when} environment steps"
+            run.write_failed(reason, status="diverged", **kept)
+            continue
+        result = result_of(pack.program, state, i, curve, diagnostics)
+        run.write_finished(result, agent=_actor(weights, i), **kept)
+
+
+def _actor(weights: dict[str, np.ndarray], run: int) -> dict[str, np.ndarray]:
+    """What is needed to play: the critic has done its work."""
+    parts = ("agent/actor/", "agent/policy/")
+    return {
+        name.removeprefix("agent/"): array[run].copy()
+        for name, array in weights.items()
+        if name.startswith(parts)
+    }
+
+
+def _step(
+    folder: PackFolder, what: Any, pack: Pack, now: Progress, began: dict[str, Any], spent: float
+) -> Step:
+    steps = (now.leg - began["leg"]) * pack.program.settings.leg * len(pack)
+    success = float(np.nanmean(np.asarray(now.record.evaluation.success)))
+    return Step(folder.name, what, now.leg, now.legs, steps, spent - began["spent"], success)
+
+
+def _success(record: Record) -> float:
+    return float(np.nanmean(record.arrays["evaluation/success"][:, -1]))
