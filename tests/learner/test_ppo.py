@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 from clew import envs, memory
 from clew.learner import Program
@@ -124,13 +125,14 @@ def test_each_component_is_clipped_alone() -> None:
         value=parts["critic head"],
     )
     clipped, norms = clip_components(slope, 0.5)
-    for i, (before, after) in enumerate(
-        zip(components(slope).values(), components(clipped).values(), strict=True)
-    ):
-        flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(p)]) for p in (before, after)]
-        length = np.linalg.norm(flat[0])
+    whole, as_agent = ravel_pytree(slope)
+    assert clipped.shape == whole.shape
+    parts = components(slope), components(as_agent(clipped))
+    for i, pair in enumerate(zip(*(part.values() for part in parts), strict=True)):
+        before, after = (np.asarray(ravel_pytree(part)[0]) for part in pair)
+        length = np.linalg.norm(before)
         np.testing.assert_allclose(norms[i], length, rtol=1e-5)
-        np.testing.assert_allclose(flat[1], flat[0] * min(1, 0.5 / length), rtol=1e-4)
+        np.testing.assert_allclose(after, before * min(1, 0.5 / length), rtol=1e-4)
 
 
 def test_the_log_probability_is_that_of_the_policy_that_acted() -> None:

@@ -125,7 +125,7 @@ def make_agent(
 
 
 def components(agent: Agent) -> dict[str, Any]:
-    """The parts whose gradients are clipped apart from each other."""
+    """The parts whose gradients are clipped apart from each other, in the order of the leaves."""
     parts = {"actor encoder": agent.actor.encoder, "actor memory": agent.actor.memory}
     if agent.critic is not None:
         parts |= {"critic encoder": agent.critic.encoder, "critic memory": agent.critic.memory}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs.sight import Sight
@@ -16,6 +17,11 @@ from clew.learner.rollout import log_prob_of
 from clew.learner.settings import Settings
 
 ADAM: Any = optax.scale_by_adam(eps=1e-5)
+
+
+def begin(agent: Agent) -> Any:
+    """The optimiser's state before its first step."""
+    return ADAM.init(ravel_pytree(agent)[0])
 
 
 class Experience(NamedTuple):
@@ -57,7 +63,7 @@ class Report(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    agent: Agent
+    weights: Float[Array, " weight"]
     optimiser: Any
     done: Int[Array, ""]
     stop: Bool[Array, ""]
@@ -79,9 +85,12 @@ def update(
 ) -> tuple[Agent, Any, Report]:
     """Several epochs over a rollout, ended early if the policy has moved too far.
 
-    A minibatch whose loss or gradient is not finite ends the update, and is not applied.
+    A minibatch whose loss or gradient is not finite ends the update, and is not applied. Between
+    minibatches all weights are one vector: clipping and Adam are then a few operations, not a few
+    for every leaf, which is what a compiler spends its time on.
     """
     s = program.settings
+    weights, as_agent = ravel_pytree(agent)
     chunks, starts = in_chunks(experience, s.chunk), _flat(memories)
     batches = minibatches(key, s)
 
@@ -93,15 +102,14 @@ def update(
         def objective(agent: Agent) -> tuple[Array, Losses]:
             return loss(agent, program.sight, s, batch, start, knobs.entropy)
 
-        (total, losses), slope = jax.value_and_grad(objective, has_aux=True)(now.agent)
+        (total, losses), slope = jax.value_and_grad(objective, has_aux=True)(as_agent(now.weights))
         slope, norms = clip_components(slope, s.max_grad_norm)
         finite = jnp.isfinite(total) & jnp.isfinite(norms).all()
         apply = finite & (losses.kl <= 1.5 * s.target_kl)
         change, optimiser = ADAM.update(slope, now.optimiser)
-        agent = jax.tree.map(lambda p, c: p - knobs.learning_rate * c, now.agent, change)
         keep = _chosen(apply)
         return _Progress(
-            agent=keep(agent, now.agent),
+            weights=keep(now.weights - knobs.learning_rate * change, now.weights),
             optimiser=keep(optimiser, now.optimiser),
             done=now.done + apply,
             stop=~apply,
@@ -112,7 +120,7 @@ def update(
         )
 
     nothing = _Progress(
-        agent=agent,
+        weights=weights,
         optimiser=optimiser,
         done=jnp.int32(0),
         stop=~allowed,
@@ -130,7 +138,7 @@ def update(
         minibatches=end.done,
         finite=end.finite,
     )
-    return end.agent, end.optimiser, report
+    return as_agent(end.weights), end.optimiser, report
 
 
 def loss(
@@ -181,31 +189,17 @@ def minibatches(key: PRNGKeyArray, settings: Settings) -> Int[Array, "minibatch 
     return jnp.concatenate(orders).reshape(-1, settings.chunks_per_batch)
 
 
-def clip_components(slope: Agent, largest: float) -> tuple[Agent, Float[Array, " component"]]:
-    """Scale each component's gradient to a norm of at most `largest`; the norms before that."""
-    norms = {name: _norm(part) for name, part in components(slope).items()}
-    scale = {name: jnp.minimum(1, largest / (norm + 1e-6)) for name, norm in norms.items()}
+def clip_components(
+    slope: Agent, largest: float
+) -> tuple[Float[Array, " weight"], Float[Array, " component"]]:
+    """Each component's gradient, scaled to a norm of at most `largest`; the norms before that.
 
-    def scaled(name: str, part: Any) -> Any:
-        return jax.tree.map(lambda g: g * scale[name], part)
-
-    def backbone(who: str, part: Any) -> Any:
-        if part is None:
-            return None
-        encoder = scaled(f"{who} encoder", part.encoder)
-        return type(part)(encoder, scaled(f"{who} memory", part.memory))
-
-    clipped = Agent(
-        actor=backbone("actor", slope.actor),
-        critic=backbone("critic", slope.critic),
-        policy=scaled("actor head", slope.policy),
-        value=scaled("critic head", slope.value),
-    )
-    return clipped, jnp.stack(list(norms.values()))
-
-
-def _norm(part: Any) -> Float[Array, ""]:
-    return jnp.sqrt(sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(part)), jnp.float32(0)))
+    All of it as one vector, in the order of an agent's leaves.
+    """
+    parts = [ravel_pytree(part)[0] for part in components(slope).values()]
+    norms = jnp.stack([jnp.sqrt(jnp.sum(part**2)) for part in parts])
+    scale = jnp.minimum(1, largest / (norms + 1e-6))
+    return jnp.concatenate([part * scale[i] for i, part in enumerate(parts)]), norms
 
 
 def _flat(memories: Any) -> Any:

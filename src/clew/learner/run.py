@@ -83,7 +83,7 @@ def init(program: Program, run: Run) -> State:
     return State(
         key=key,
         agent=agent,
-        optimiser=ppo.ADAM.init(agent),
+        optimiser=ppo.begin(agent),
         delivery=Delivery.init(program.bonus, program.sight, program.settings.envs, bonus_key),
         players=gather_players(program, agent, level_key),
         steps=jnp.int32(0),
