@@ -67,8 +67,8 @@ def several(values: Sequence[Any]) -> str:
 
 def _plain(config: Config) -> Named:
     coef = float(config.get("knobs", {}).get("bonus_coef", 0.0))
-    rest = (str(config[field]) for field in ("reward", "architecture", "bonus"))
-    return Named(world_name(config), *rest, coef)
+    reward, architecture, bonus = (str(config[f]) for f in ("reward", "architecture", "bonus"))
+    return Named(world_name(config), reward, architecture, bonus, coef)
 
 
 def _apart(

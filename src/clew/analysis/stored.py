@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from clew.analysis.recipes import Named, differing, named, recipe, several
+from clew.analysis.account import coefficients, common, configuration, reasons
+from clew.analysis.recipes import Named, Recipe, differing, named, recipe
 from clew.analysis.table import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, results
 from clew.suite.store import CannotRead, Damaged, Row, RunFolder, Store, scan
 from clew.validate import BadInput
@@ -22,6 +23,7 @@ POINTS = 250
 """Of a run's rollouts, at most: neighbours are averaged."""
 TAIL = 0.2
 FALL, PENALTY = "fall", "penalty"
+UNNAMED = "its configuration does not name an arm and a seed"
 
 Watch = Callable[[int, int], None]
 Columns = dict[str, np.ndarray]
@@ -58,7 +60,9 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
     if not rows:
         raise BadInput(f"{str(store.root)!r} holds no runs yet, so there is nothing to report")
     arms, notes = named([row.config for row in rows])
-    notes += [f"{row.name} is left out: {_why(row)}." for row in found if row not in rows]
+    notes += [
+        f"{row.name} is left out: {row.reason or UNNAMED}." for row in found if row not in rows
+    ]
     kept: list[_Kept] = []
     for done, row in enumerate(rows, 1):
         kept.append(_read(store.run(row.config), row))
@@ -73,12 +77,14 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
         _long(runs, [k.curve for k in kept], EVALUATIONS),
         _long(runs, [k.rollouts for k in kept], ROLLOUTS),
     )
-    recipes = _by_environment(arms, rows)
+    recipes: dict[str, list[Recipe]] = defaultdict(list)
+    for arm, row in zip(arms, rows, strict=True):
+        recipes[arm.environment].append(recipe(row.config))
     return Stored(
         results=made,
-        notes=[*notes, *_coefficients(made), *_reasons(kept)],
-        configuration=_configuration(recipes, [k.provenance for k in kept]),
-        recipes={name: _common(members) for name, members in recipes.items()},
+        notes=[*notes, *coefficients(made), *reasons(k.row for k in kept)],
+        configuration=configuration(recipes, [k.provenance for k in kept]),
+        recipes={name: common(members) for name, members in recipes.items()},
     )
 
 
@@ -174,56 +180,3 @@ def _penalties(arms: Sequence[Named], configs: Sequence[Mapping[str, Any]]) -> l
         if config["reward"] == PENALTY and prices:
             charged[arm.environment] = max(0.0, -min(prices.values()))
     return [charged.get(arm.environment, np.nan) for arm in arms]
-
-
-def _coefficients(made: Results) -> list[str]:
-    """Where λ was swept, which one the verdicts are about."""
-    notes = []
-    usual = made.usual().runs.groupby(["environment", "reward", "bonus"])["bonus_coef"].first()
-    for task, coefs in made.runs.groupby(["environment", "reward", "bonus"])["bonus_coef"]:
-        if coefs.nunique() > 1:
-            environment, reward, bonus = task
-            every = several([f"{c:g}" for c in sorted(coefs.unique())])
-            notes.append(
-                f"{bonus} on {environment} / {reward} was trained with λ = {every}; everything but "
-                f"the table of the sweep is about λ = {usual[environment, reward, bonus]:g}."
-            )
-    return notes
-
-
-def _reasons(kept: Sequence[_Kept]) -> list[str]:
-    """Why runs are not finished, each reason once."""
-    counted = Counter((k.row["status"], k.row["reason"]) for k in kept if k.row["reason"])
-    return [f"{n} {status}: {reason}" for (status, reason), n in sorted(counted.items())]
-
-
-def _why(row: Row) -> str:
-    return row.reason or "its configuration does not name an arm and a seed"
-
-
-def _by_environment(arms: Sequence[Named], rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for arm, row in zip(arms, rows, strict=True):
-        found[arm.environment].append(recipe(row.config))
-    return dict(sorted(found.items()))
-
-
-def _common(recipes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    mixed = differing(recipes)
-    return {field: value for field, value in recipes[0].items() if field not in mixed}
-
-
-def _configuration(
-    recipes: Mapping[str, Sequence[dict[str, Any]]], provenances: Sequence[dict[str, Any]]
-) -> dict[str, str]:
-    """Hyperparameters by environment, then versions and devices."""
-    found = {}
-    for name, members in recipes.items():
-        fields = dict.fromkeys(field for each in members for field in each)
-        values = ((f, several([e.get(f, "unset") for e in members])) for f in fields)
-        found[name] = ", ".join(f"{field} {value}" for field, value in values)
-    for field in ("device", "clew", "commit", "jax", "python"):
-        values = [p[field] for p in provenances if p.get(field)]
-        if values:
-            found[f"trained with {field}"] = several(values)
-    return found
