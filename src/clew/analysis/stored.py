@@ -56,13 +56,12 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
     if not isinstance(store, Store):
         store = Store(store, read_only=True)
     found = scan(store)
-    rows = [row for row in found if all(field in row.config for field in (*ARM, "seed"))]
+    rows = [row for row in found if {*ARM, "seed"} <= row.config.keys()]
+    left = [row for row in found if not {*ARM, "seed"} <= row.config.keys()]
     if not rows:
         raise BadInput(f"{str(store.root)!r} holds no runs yet, so there is nothing to report")
     arms, notes = named([row.config for row in rows])
-    notes += [
-        f"{row.name} is left out: {row.reason or UNNAMED}." for row in found if row not in rows
-    ]
+    notes += [f"{row.name} is left out: {row.reason or UNNAMED}." for row in left]
     kept: list[_Kept] = []
     for done, row in enumerate(rows, 1):
         kept.append(_read(store.run(row.config), row))

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clew.envs import Environment
-from clew.envs.canvas import GREEN, RED, Colour
+from clew.envs.canvas import GREEN, PAPER, RED, Colour
 from clew.envs.gif import write_gif
 from clew.learner.playing import Episode, actor_from_arrays, play_episodes
 from clew.suite import from_config
 
 STEP, PAUSE = 15, 120
 """Hundredths of a second that a step is shown, and the end of an episode."""
-FRAMES, BORDER = 300, 6
-"""Frames of an episode at most (of a longer one, every so many steps), and the pixels that are
-green around the last one if it succeeded, else red."""
+FRAMES = 300
+"""Of an episode at most; of a longer one, every so many steps are shown."""
+WIDTH, BORDER = 200, 6
+"""Smaller pictures are enlarged; around the last one the border is green for success, else red."""
 
 
 class Played(NamedTuple):
@@ -56,11 +57,15 @@ def pictures(env: Environment, episode: Episode) -> list[np.ndarray]:
     """Of its states, the last one framed in the colour of its outcome."""
     every = -(-len(episode.states) // FRAMES)
     shown = [env.picture(state) for state in episode.states[-1::-every]][::-1]
-    return [*shown[:-1], _framed(shown[-1], GREEN if episode.success else RED)]
+    colours = [*[PAPER] * (len(shown) - 1), GREEN if episode.success else RED]
+    return [_framed(picture, colour) for picture, colour in zip(shown, colours, strict=True)]
 
 
 def _framed(picture: np.ndarray, colour: Colour) -> np.ndarray:
-    framed = np.empty_like(picture)
+    times = -(-WIDTH // picture.shape[1])
+    large = picture.repeat(times, 0).repeat(times, 1)
+    height, width = large.shape[:2]
+    framed = np.empty((height + 2 * BORDER, width + 2 * BORDER, 3), np.uint8)
     framed[:] = colour
-    framed[BORDER:-BORDER, BORDER:-BORDER] = picture[BORDER:-BORDER, BORDER:-BORDER]
+    framed[BORDER:-BORDER, BORDER:-BORDER] = large
     return framed

@@ -35,7 +35,8 @@ def report(
     for note in notes:
         console.print(note, highlight=False, markup=False)
     size = path.stat().st_size / 1e6
-    console.print(f"report: {path} ({size:.1f} MB)", highlight=False, markup=False)
+    said = f"report: {path} ({size:.2f} MB)"
+    console.print(said, highlight=False, markup=False, soft_wrap=True)
 
 
 def write_page(

@@ -113,7 +113,7 @@ def print_run(console: Console, about: dict[str, Any]) -> None:
         console.print(sparkline(success), highlight=False)
         ends = f"{steps[0]:,}", f"{steps[-1]:,} steps"
         console.print(ends[0] + ends[1].rjust(min(WIDTH, len(success)) - len(ends[0])))
-    console.print(f"\n{about['folder']}/", highlight=False, markup=False)
+    console.print(f"\n{about['folder']}/", highlight=False, markup=False, soft_wrap=True)
     for name, size in about["files"].items():
         console.print(f"  {name:<18}{size:>12,} bytes", highlight=False, markup=False)
 
@@ -169,6 +169,8 @@ def _film(
         f"{path}: {sum(played.successes)} of {episodes} episodes succeeded, "
         f"{sum(played.lengths)} steps",
         highlight=False,
+        markup=False,
+        soft_wrap=True,
     )
     return {"path": str(path), "successes": played.successes, "lengths": played.lengths}
 

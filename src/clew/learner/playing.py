@@ -53,6 +53,8 @@ def play_episodes(program: Program, agent: Agent, seed: int, n: int) -> Iterator
     whole_number("episodes", n, 0)
     symbols = agent.actor.symbols(sight)
 
+    reset = jax.jit(env.reset)
+
     @jax.jit
     def step(state: Any, obs: Any, memory: Any, first: Any, key: Any) -> Any:
         seen = agent.actor.see(sight, symbols, obs[None])
@@ -62,7 +64,7 @@ def play_episodes(program: Program, agent: Agent, seed: int, n: int) -> Iterator
 
     for key in jax.random.split(jax.random.key(whole_number("seed", seed, 0, 2**32 - 1)), n):
         reset_key, step_key = jax.random.split(key)
-        state, obs = jax.jit(env.reset)(reset_key)
+        state, obs = reset(reset_key)
         memory, states, actions = agent.actor.initial_state(1), [state], []
         for t in range(env.horizon):
             with jax.default_matmul_precision(precision_of(program)):
