@@ -40,17 +40,23 @@ def test_flags_train_the_same_runs_as_a_suite(
     assert all(wanted[name].config == rows[name].config for name in rows)
 
 
-def test_mistakes_are_explained(tmp_path: Path) -> None:
-    more = ["--steps", "9999999", "--store", str(tmp_path / "s")]
+def test_mistakes_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = ["TinyReproduce", *FLAGS, "--steps", "9999999", "--store", str(tmp_path / "s")]
     for flags, said in (
         (["--architecture", "GRUU"], "did you mean 'GRU'"),
         (["--environment-options", "k"], "write name=value"),
         (["--environment-options", "k=2", "k=3"], "twice"),
+        (["--steps", "1"], "of at least"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            tyro.cli(train, args=[*whole, *flags])
+    for flags, said in (
         (["--settings.chunk", "60"], "must divide"),
         (["--knobs.gamma", "2"], "from 0 to 1"),
     ):
-        with pytest.raises(BadInput, match=said):
-            tyro.cli(train, args=["TinyReproduce", *FLAGS, *more, *flags])
+        with pytest.raises(SystemExit, match="2"):
+            tyro.cli(train, args=[*whole, *flags])
+        assert said in capsys.readouterr().err
     assert not (tmp_path / "s").exists()
 
 

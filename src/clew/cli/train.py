@@ -75,6 +75,8 @@ def train(
         settings=dataclasses.asdict(settings),
     )
     suite = Suite(name=f"{environment} / {reward} / {architecture} / {bonus}", blocks=[block])
+    for each in suite.runs():
+        each.program()  # what cannot be built is refused before there is a store
     sys.exit(execute(suite, store, pack_size, time_limit, retry, json, tensorboard))
 
 
