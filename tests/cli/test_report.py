@@ -13,7 +13,7 @@ import pytest
 
 from clew.analysis import Stored, read_store
 from clew.analysis.stored import tail
-from clew.analysis.table import EVALUATIONS, ROLLOUTS
+from clew.analysis.table import EVALUATIONS, ROLLOUTS, records
 from clew.cli.report import report
 from clew.cli.run import execute
 from clew.learner import tail_mean
@@ -48,9 +48,9 @@ def test_curves_have_every_column(stored: Stored) -> None:
     assert evaluations[[c for c in EVALUATIONS if c != "falls"]].notna().all(axis=None)
     assert evaluations["falls"].isna().all()
     assert rollouts[list(ROLLOUTS)].notna().all(axis=None)
-    for run, curve in evaluations.groupby(["bonus", "seed"]):
-        row = stored.results.runs.set_index(["bonus", "seed"]).loc[run]
-        assert row["tail_mean"] == pytest.approx(tail_mean(curve["success"].to_numpy()))
+    for run in records(stored.results.runs):
+        curve = stored.results.only(bonus=run["bonus"], seed=run["seed"]).evaluations
+        assert run["tail_mean"] == pytest.approx(tail_mean(curve["success"].to_numpy()))
 
 
 def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

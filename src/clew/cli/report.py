@@ -33,7 +33,7 @@ def report(
     console = Console()
     path, notes = write_page(store, against, out or store / "report.html", console)
     for note in notes:
-        console.print(note, highlight=False, markup=False)
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
     size = path.stat().st_size / 1e6
     said = f"report: {path} ({size:.2f} MB)"
     console.print(said, highlight=False, markup=False, soft_wrap=True)

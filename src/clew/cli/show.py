@@ -111,8 +111,7 @@ def print_run(console: Console, about: dict[str, Any]) -> None:
         steps, success = about["curve"]["steps"], about["curve"]["success"]
         console.print(f"\nsuccess, 0 to 1, over {len(steps)} evaluations:", highlight=False)
         console.print(sparkline(success), highlight=False)
-        ends = f"{steps[0]:,}", f"{steps[-1]:,} steps"
-        console.print(ends[0] + ends[1].rjust(min(WIDTH, len(success)) - len(ends[0])))
+        console.print(f"from {steps[0]:,} to {steps[-1]:,} steps", highlight=False)
     console.print(f"\n{about['folder']}/", highlight=False, markup=False, soft_wrap=True)
     for name, size in about["files"].items():
         console.print(f"  {name:<18}{size:>12,} bytes", highlight=False, markup=False)
