@@ -19,12 +19,28 @@ def main() -> None:
     from clew.cli.bench import bench
     from clew.cli.demo import demo
     from clew.cli.listing import list_
+    from clew.cli.merge import merge
+    from clew.cli.report import report
     from clew.cli.run import run
+    from clew.cli.show import show
     from clew.cli.status import status
+    from clew.cli.train import train
+
+    commands = {
+        "demo": demo,
+        "run": run,
+        "train": train,
+        "status": status,
+        "show": show,
+        "report": report,
+        "merge": merge,
+        "list": list_,
+        "bench": bench,
+    }
 
     try:
         tyro.extras.subcommand_cli_from_dict(
-            {"demo": demo, "run": run, "status": status, "list": list_, "bench": bench},
+            commands,
             prog="clew",
             description="Will an exploration bonus help this agent on this task, "
             "or is memory the bottleneck?",

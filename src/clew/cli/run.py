@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from clew.cli.display import Display, console_for
 from clew.cli.tables import summary
 from clew.learner import legs_in
-from clew.suite import Stop, Suite, find_suite, plan, seconds_of, work
+from clew.suite import Planned, Step, Stop, Suite, find_suite, plan, seconds_of, work
+from clew.suite.boards import write_boards
 from clew.suite.store import Store
+from clew.suite.training import Watch
 
 EXIT_FAILED, EXIT_LEFT = 3, 4
 
@@ -21,6 +24,7 @@ def run(
     pack_size: int | None = None,
     time_limit: str | None = None,
     retry: bool = False,
+    tensorboard: bool = False,
     json: bool = False,
 ) -> None:
     """Train every run of a suite that is not finished yet. The same command goes on after a stop.
@@ -33,9 +37,10 @@ def run(
         pack_size: Runs trained side by side; chosen for this device if not given.
         time_limit: Stop at a checkpoint after so long, such as 25m.
         retry: Train runs again that failed or diverged.
+        tensorboard: Write TensorBoard's files too, into the store.
         json: Print one JSON object a line instead of progress bars.
     """
-    sys.exit(execute(find_suite(suite), store, pack_size, time_limit, retry, json))
+    sys.exit(execute(find_suite(suite), store, pack_size, time_limit, retry, json, tensorboard))
 
 
 def execute(
@@ -45,6 +50,7 @@ def execute(
     time_limit: str | None = None,
     retry: bool = False,
     json: bool = False,
+    tensorboard: bool = False,
 ) -> int:
     """Train a suite into a store, and say how it went; the exit code."""
     console = console_for(json)
@@ -57,10 +63,26 @@ def execute(
     )
     lengths = [legs_in(each.pack, each.runs[0].steps) for each in packs]
     with Stop(limit) as stop, Display(console, lengths, json) as display:
-        outcome = work(store, packs, stop, display, retry=retry)
+        watch = _boarding(store, packs, display) if tensorboard else display
+        outcome = work(store, packs, stop, watch, retry=retry)
     counts = summary(console, store, packs, json)
     if outcome.stopped:
         console.print(f"stopped early: {outcome.stopped}; the same command goes on", style="bold")
     if outcome.left:
         return EXIT_LEFT
     return EXIT_FAILED if counts.keys() - {"finished"} else 0
+
+
+def _boarding(store: Store, packs: Sequence[Planned], then: Watch) -> Watch:
+    """Write TensorBoard's files for what is finished already, and for each pack when it is."""
+    folders = [store.pack([run.config for run in each.runs]) for each in packs]
+    runs = {folder.name: folder.runs for folder in folders}
+    for members in runs.values():
+        write_boards(store, members)
+
+    def watch(step: Step) -> None:
+        if step.what == "finished":
+            write_boards(store, runs[step.name])
+        then(step)
+
+    return watch

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clew.suite import Planned
-from clew.suite.store import Row, Store, count, scan
+from clew.suite.store import Row, Store, count, scan, world_name
 
 ARM = ("environment", "reward", "architecture", "bonus")
 
@@ -54,19 +54,12 @@ def show(
             console.print(f"[bold]{row.status}[/bold] {row.name}: {row.reason}", highlight=False)
 
 
-def label(config: dict[str, Any]) -> str:
-    """An environment's name, with the options that are not its defaults in brackets."""
-    chosen = config.get("environment_options", {})
-    inside = ",".join(f"{name}={value}" for name, value in sorted(chosen.items()))
-    return config["environment"] + (f"[{inside}]" if inside else "")
-
-
 def _arms(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
     arms: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         if row.config:
             rest = (row.config[field] for field in ARM[1:])
-            arms[label(row.config), *rest].append(row)
+            arms[world_name(row.config), *rest].append(row)
     return list(arms.items())
 
 

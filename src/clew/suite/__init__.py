@@ -1,13 +1,36 @@
-"""What to run, where, and what came of it: suites, packs, workers, and the results store."""
+"""What to run, where, and what came of it: suites, packs, workers, and the results store.
 
-from clew.suite.library import find_suite, names
-from clew.suite.plan import Planned, plan
-from clew.suite.spec import RunSpec, from_config
-from clew.suite.stop import Stop, seconds_of
-from clew.suite.suite import Block, Suite
-from clew.suite.toml import read_suite
-from clew.suite.training import Step
-from clew.suite.worker import Outcome, work
+The names below are imported when they are first asked for: whoever reads a store comes through
+here too, and must not have to load jax.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clew.suite.library import find_suite, names
+    from clew.suite.planning import Planned, plan
+    from clew.suite.spec import RunSpec, from_config
+    from clew.suite.stop import Stop, seconds_of
+    from clew.suite.suite import Block, Suite
+    from clew.suite.toml import read_suite
+    from clew.suite.training import Step
+    from clew.suite.worker import Outcome, work
+
+_HOMES = {
+    "library": ("find_suite", "names"),
+    "planning": ("Planned", "plan"),
+    "spec": ("RunSpec", "from_config"),
+    "stop": ("Stop", "seconds_of"),
+    "suite": ("Block", "Suite"),
+    "toml": ("read_suite",),
+    "training": ("Step",),
+    "worker": ("Outcome", "work"),
+}
+# A module may not have the name of something here: once imported, it would stand in its place.
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Block",
@@ -25,3 +48,11 @@ __all__ = [
     "seconds_of",
     "work",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found

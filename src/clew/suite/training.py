@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from clew.learner import Pack, Progress, State, from_arrays, legs, legs_in, to_arrays
-from clew.suite.plan import Planned
+from clew.suite.planning import Planned
 from clew.suite.provenance import provenance
 from clew.suite.record import Record, result_of, with_steps
 from clew.suite.stop import Stop

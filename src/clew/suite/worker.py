@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from clew.suite.plan import Planned
+from clew.suite.planning import Planned
 from clew.suite.provenance import provenance
 from clew.suite.stop import Stop
 from clew.suite.store import CannotWrite, Lease, LeaseLost, PackFolder, Store

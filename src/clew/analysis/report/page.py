@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
@@ -49,11 +49,12 @@ def page(
     compared_with: str = "the published study",
     formal: Mapping[tuple[str, str], str] | None = None,
     configuration: Mapping[str, object] | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """The report as HTML.
 
     `compared` comes from `against_paper` or `against`; `formal` says of (environment, reward) what
-    was proved of it; `configuration` is shown as it is.
+    was proved of it; `configuration` is shown as it is, and so are `notes`, before the answer.
     """
     usual = results.usual()
     given = verdicts(usual)
@@ -74,6 +75,7 @@ def page(
         rules=RULES,
         panel=panel,
         gaps=lacking,
+        notes=notes,
         lines=lacking.lines()[:LISTED],
         more=max(0, len(lacking.runs) - LISTED),
         tables={name: (grid.caption, html(grid)) for name, grid in every(results).items()},

@@ -50,8 +50,8 @@ def _success(world: str, group: list[Task]) -> Grid:
     ]
     return Grid(
         name=f"success-{world}",
-        caption=f"{world}: success rate, tail mean over the final 20% of evaluations "
-        f"(mean ± std over {words.seeds(_counts(group))})",
+        caption=f"{world if several else group[0].environment}: success rate, tail mean over the "
+        f"final 20% of evaluations (mean ± std over {words.seeds(_counts(group))})",
         columns=("Architecture", *(names.bonus_label(b) for bs in bonuses for b in bs)),
         groups=[("", 1), *heads],
         rows=rows,

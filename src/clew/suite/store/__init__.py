@@ -8,6 +8,7 @@ from clew.suite.store.finding import Finding, Status
 from clew.suite.store.folder import RunFolder
 from clew.suite.store.lease import Claims, Lease
 from clew.suite.store.merge import Merged, merge
+from clew.suite.store.names import bracketed, world_name
 from clew.suite.store.scan import Row, count, scan
 from clew.suite.store.store import PackFolder, Store
 
@@ -29,6 +30,7 @@ __all__ = [
     "RunFolder",
     "Status",
     "Store",
+    "bracketed",
     "canonical",
     "count",
     "differences",
@@ -36,4 +38,5 @@ __all__ = [
     "merge",
     "read_checkpoint",
     "scan",
+    "world_name",
 ]

@@ -23,6 +23,17 @@ def run_name(config: Mapping[str, Any], identity: str | None = None) -> str:
     return folder_name(_words(config) or ["run"], identity or digest(config))
 
 
+def world_name(config: Mapping[str, Any]) -> str:
+    """An environment with the options that were chosen for it: `MiniGrid-MemoryS13[view=7]`."""
+    return bracketed(str(config["environment"]), config.get("environment_options", {}))
+
+
+def bracketed(name: str, chosen: Mapping[str, Any]) -> str:
+    """A name, and values by name in brackets after it."""
+    inside = ",".join(f"{field}={value}" for field, value in sorted(chosen.items()))
+    return name + (f"[{inside}]" if inside else "")
+
+
 def pack_name(configs: Sequence[Mapping[str, Any]], identity: str) -> str:
     """What all its runs have in common, how many there are, and the pack's hash."""
     rows = [_words(config) for config in configs]

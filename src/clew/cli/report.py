@@ -1,0 +1,91 @@
+"""`clew report`: the answer of a store, as one page."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import Progress
+
+from clew.suite.store import Store
+from clew.validate import BadInput
+
+if TYPE_CHECKING:
+    from clew.analysis import Stored
+
+NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
+PAPER = "paper"
+
+
+def report(
+    store: Path = Path("results"), /, against: str | None = None, out: Path | None = None
+) -> None:
+    """Write one offline HTML page: the answer in words, pictures, curves and tables.
+
+    Args:
+        store: Folder of the results; runs that are still being trained are listed as such.
+        against: `paper` for the published numbers, or another store.
+        out: File for the page; report.html in the store if not given.
+    """
+    console = Console()
+    path, notes = write_page(store, against, out or store / "report.html", console)
+    for note in notes:
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
+    size = path.stat().st_size / 1e6
+    said = f"report: {path} ({size:.2f} MB)"
+    console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+
+def write_page(
+    store: Path, against: str | None, out: Path, console: Console
+) -> tuple[Path, list[str]]:
+    """Write the page of a store; where it is, and what a reader must know."""
+    require_extra()
+    from clew.analysis import read_store
+    from clew.analysis.report import write_report
+
+    with Progress(console=console, transient=True) as bars:
+
+        def read(folder: Path) -> Stored:
+            task = bars.add_task(f"reading {folder}", total=None)
+            opened = Store(folder, read_only=True)
+            return read_store(opened, lambda done, of: bars.update(task, completed=done, total=of))
+
+        ours = read(store)
+        beside, more = _beside(ours, against, read)
+        notes = [*ours.notes, *more]
+        bars.add_task("statistics and pictures", total=None)
+        about = {"store": str(store), **ours.configuration}
+        path = write_report(ours.results, out, notes=notes, configuration=about, **beside)
+    return path, notes
+
+
+def _beside(
+    ours: Stored, against: str | None, read: Callable[[Path], Stored]
+) -> tuple[dict[str, Any], list[str]]:
+    """What the page is told about the comparison, and where it limps."""
+    from clew.analysis.report import against as with_other
+    from clew.analysis.report import against_paper
+    from clew.analysis.stored import unlike
+
+    if against is None:
+        return {}, []
+    if against == PAPER:
+        return {"compared": against_paper(ours.results)}, []
+    if not Path(against).is_dir():
+        raise BadInput(f"against={against!r} is not valid; give 'paper' or the folder of a store")
+    theirs = read(Path(against))
+    compared = with_other(ours.results, theirs.results)
+    return {"compared": compared, "compared_with": against}, unlike(ours, theirs)
+
+
+def require_extra() -> None:
+    """Say what is missing before anything fails for the lack of it."""
+    missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
+    if missing:
+        raise BadInput(
+            f"the report needs {', '.join(missing)}; install the extra: pip install 'clew[report]'"
+        )

@@ -1,0 +1,182 @@
+"""`clew show`: one run, its curve, its files, and its agent at play."""
+
+from __future__ import annotations
+
+import difflib
+import json as text
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from clew.cli.display import console_for
+from clew.cli.film import write_film
+from clew.suite.store import RunFolder, Store, world_name
+from clew.suite.store.finding import Finding, look
+from clew.suite.store.names import HASH
+from clew.validate import BadInput, listing, whole_number
+
+BARS = "▁▂▃▄▅▆▇█"
+WIDTH = 60
+
+
+def show(
+    run: str,
+    /,
+    store: Path = Path("results"),
+    gif: Path | None = None,
+    episodes: int = 3,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Say what a run is, how it went and where its files are; film its agent at play.
+
+    Args:
+        run: The beginning of its folder's name, or of its hash.
+        store: Folder of the results.
+        gif: File for the film; named after the run if not given.
+        episodes: Episodes to film; 0 for no film.
+        seed: Of the levels that are filmed.
+        json: Print one JSON object.
+    """
+    whole_number("episodes", episodes, 0)
+    opened = Store(store, read_only=True)
+    folder = find_run(opened, run)
+    found = look(folder)
+    console = console_for(json)
+    about = describe(opened, folder, found)
+    if not json:
+        print_run(console, about)
+    if found.status == "finished" and episodes and found.config is not None:
+        film = _film(console, opened.run(found.config), gif, episodes, seed)
+        about["film"] = film
+    if json:
+        print(text.dumps(about))
+
+
+def find_run(store: Store, asked: str) -> Path:
+    """The one folder that a name or hash, or the beginning of either, can mean."""
+    folders = {folder.name: folder for folder in store.folders()}
+    asked = Path(asked).name or asked
+    if asked in folders:
+        return folders[asked]
+    meant = [name for name in folders if name.startswith(asked)]
+    meant = meant or [name for name in folders if _hash_begins(folders[name], asked)]
+    if len(meant) == 1:
+        return folders[meant[0]]
+    if meant:
+        more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
+        raise BadInput(
+            f"run={asked!r} could be {len(meant)} runs: {listing(meant[:5])}{more}; give more of "
+            "its name, or the hash at its end"
+        )
+    near = difflib.get_close_matches(asked, folders, n=3, cutoff=0.3) or list(folders)[:3]
+    raise BadInput(
+        f"there is no run {asked!r} in {str(store.root)!r}"
+        + (f"; the nearest are {listing(near)}" if near else ", which is empty")
+    )
+
+
+def describe(store: Store, folder: Path, found: Finding) -> dict[str, Any]:
+    """Everything that is known of a run, as plain data."""
+    config = dict(found.config or {})
+    about: dict[str, Any] = {
+        "name": folder.name,
+        "status": found.status,
+        "reason": found.reason,
+        "identity": found.identity,
+        "folder": str(folder),
+        "files": {path.name: path.stat().st_size for path in sorted(folder.iterdir())},
+        "config": config,
+    }
+    if found.status in ("finished", "failed", "diverged") and config:
+        run = store.run(config)
+        about["provenance"] = run.provenance()
+        if "curve.npz" in about["files"]:
+            curve = run.curve()
+            about["curve"] = {name: curve[name].tolist() for name in ("steps", "success")}
+    if found.status == "finished" and found.outcome is not None:
+        about["result"] = found.outcome["result"]
+    return about
+
+
+def print_run(console: Console, about: dict[str, Any]) -> None:
+    """For people."""
+    facts = Table.grid(padding=(0, 2))
+    for name, value in _facts(about).items():
+        facts.add_row(name, value)
+    console.print(facts, highlight=False, markup=False)
+    if "curve" in about:
+        steps, success = about["curve"]["steps"], about["curve"]["success"]
+        console.print(f"\nsuccess, 0 to 1, over {len(steps)} evaluations:", highlight=False)
+        console.print(sparkline(success), highlight=False)
+        console.print(f"from {steps[0]:,} to {steps[-1]:,} steps", highlight=False)
+    console.print(f"\n{about['folder']}/", highlight=False, markup=False, soft_wrap=True)
+    for name, size in about["files"].items():
+        console.print(f"  {name:<18}{size:>12,} bytes", highlight=False, markup=False)
+
+
+def sparkline(values: list[float], width: int = WIDTH) -> str:
+    """Values from 0 to 1 as bars, neighbours averaged; a blank where there is none."""
+    n = min(width, len(values))
+    bars = ""
+    for i in range(n):
+        part = values[i * len(values) // n : (i + 1) * len(values) // n]
+        known = [value for value in part if value == value]
+        level = sum(known) / len(known) if known else None
+        bars += " " if level is None else BARS[min(int(max(level, 0) * len(BARS)), len(BARS) - 1)]
+    return bars
+
+
+def _facts(about: dict[str, Any]) -> dict[str, str]:
+    config, result = about["config"], about.get("result", {})
+    facts = {"run": about["name"], "status": about["status"]}
+    if about["reason"]:
+        facts["reason"] = about["reason"]
+    if config:
+        arm = (world_name(config), *(config[f] for f in ("reward", "architecture", "bonus")))
+        facts |= {"arm": " / ".join(arm), "seed": str(config["seed"])}
+        for part in ("knobs", "settings"):
+            facts[part] = ", ".join(f"{k} {v}" for k, v in config.get(part, {}).items())
+    if result:
+        first = result["first_success"]
+        facts |= {
+            "tail mean": f"{result['tail_mean']:.3f}, last {result['final_success']:.2f}",
+            "first success": "never" if first < 0 else f"after {first:,} steps",
+            "trained for": f"{result['steps']:,} steps",
+        }
+    if made := about.get("provenance"):
+        facts["made by"] = f"clew {made.get('clew')}, {made.get('commit') or 'no commit'}"
+        facts["on"] = f"{made.get('device')}, jax {made.get('jax')}"
+        if "seconds" in made:
+            facts["took"] = f"{made['seconds']:.1f} s of the device"
+    return facts
+
+
+def _film(
+    console: Console, run: RunFolder, gif: Path | None, episodes: int, seed: int
+) -> dict[str, Any] | None:
+    weights = run.agent()
+    if weights is None:
+        console.print("its weights were not kept: there is nothing to film")
+        return None
+    path = gif or Path(f"{run.name}.gif")
+    console.print(f"\nfilming {episodes} episodes …", highlight=False)
+    played = write_film(path, run.config, weights, episodes, seed)
+    console.print(
+        f"{path}: {sum(played.successes)} of {episodes} episodes succeeded, "
+        f"{sum(played.lengths)} steps",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    return {"path": str(path), "successes": played.successes, "lengths": played.lengths}
+
+
+def _hash_begins(folder: Path, asked: str) -> bool:
+    if folder.name[-HASH:].startswith(asked):
+        return True
+    if not asked.startswith(folder.name[-HASH:]):
+        return False
+    return (look(folder, deep=False).identity or "").startswith(asked)

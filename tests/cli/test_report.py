@@ -1,0 +1,132 @@
+"""`clew report` on a store that was really trained."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clew.analysis import Stored, read_store
+from clew.analysis.stored import tail
+from clew.analysis.table import EVALUATIONS, ROLLOUTS, records
+from clew.cli.report import report
+from clew.cli.run import execute
+from clew.learner import tail_mean
+from clew.suite.store import Store, merge, scan
+from clew.validate import BadInput
+from tests.cli.conftest import suite
+
+WORLD = "TinyReproduce[k=2,v=2]"
+
+
+@pytest.fixture(scope="module")
+def stored(trained: Path) -> Stored:
+    return read_store(trained)
+
+
+def test_every_run_is_a_row(trained: Path, stored: Stored) -> None:
+    rows = scan(Store(trained, read_only=True))
+    runs = stored.results.runs
+    assert set(runs["environment"]) == {WORLD}
+    assert set(runs["status"]) == {"finished"}
+    assert sorted(runs["tail_mean"]) == sorted(row.result["tail_mean"] for row in rows)
+    assert (runs["seconds"] > 0).all()
+    assert runs.groupby("bonus")["bonus_coef"].first().to_dict() == {"e3b": 0.03, "none": 0.0}
+    assert stored.notes == []
+
+
+def test_curves_have_every_column(stored: Stored) -> None:
+    evaluations, rollouts = stored.results.evaluations, stored.results.rollouts
+    assert len(evaluations) == 4 * 10
+    assert len(rollouts) == 4 * 20
+    # this world has nothing to fall from
+    assert evaluations[[c for c in EVALUATIONS if c != "falls"]].notna().all(axis=None)
+    assert evaluations["falls"].isna().all()
+    assert rollouts[list(ROLLOUTS)].notna().all(axis=None)
+    for run in records(stored.results.runs):
+        curve = stored.results.only(bonus=run["bonus"], seed=run["seed"]).evaluations
+        assert run["tail_mean"] == pytest.approx(tail_mean(curve["success"].to_numpy()))
+
+
+def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "page.html"
+    report(trained, out=out)
+    assert str(out) in capsys.readouterr().out
+    page = out.read_text()
+    assert "All 4 runs are finished." in page
+    assert WORLD in page
+    assert "trained with device" in page
+    assert re.search(r"settings\.steps 32", page)
+
+
+def test_against_another_store(trained: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    assert execute(suite(learning_rate=1e-3), other) == 0
+    report(trained, against=str(other), out=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert f"Beside {other}" in page
+    assert "not trained alike in the two stores: learning_rate is 0.003 here and 0.001" in page
+    both = Store(tmp_path / "both")
+    for each in (trained, other):
+        merge(both, Store(each, read_only=True))
+    apart = read_store(both)
+    assert set(apart.results.runs["environment"]) == {
+        "TinyReproduce[k=2,v=2,learning_rate=0.001]",
+        "TinyReproduce[k=2,v=2,learning_rate=0.003]",
+    }
+    assert any("several values of learning_rate" in note for note in apart.notes)
+
+
+def test_against_a_paper_without_these_arms(trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="the suites do not match"):
+        report(trained, against="paper", out=tmp_path / "page.html")
+    with pytest.raises(BadInput, match="against='papre' is not valid"):
+        report(trained, against="papre", out=tmp_path / "page.html")
+
+
+def test_without_the_extra(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "jinja2" else find(name)
+    )
+    with pytest.raises(BadInput, match=r"needs jinja2; install the extra: .*clew\[report\]"):
+        report(trained, out=tmp_path / "page.html")
+
+
+def test_an_empty_store(tmp_path: Path) -> None:
+    Store(tmp_path / "results")
+    with pytest.raises(BadInput, match="holds no runs yet"):
+        report(tmp_path / "results")
+    with pytest.raises(BadInput, match="is not a store"):
+        report(tmp_path / "nowhere")
+
+
+def test_the_analysis_reads_a_store_without_jax(trained: Path) -> None:
+    code = (
+        "import sys; from clew.analysis import read_store; "
+        f"made = read_store({str(trained)!r}); assert len(made.results.runs) == 4; "
+        "assert 'jax' not in sys.modules and 'clew.learner' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_of_the_suite_are_found_when_asked_for() -> None:
+    code = (
+        "import clew.suite.planning, clew.suite as s; "
+        "assert callable(s.plan) and all(getattr(s, name) for name in s.__all__); "
+        "assert not hasattr(s, 'nothing')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_means_are_of_the_final_fifth() -> None:
+    for n in range(1, 60):
+        values = np.random.default_rng(n).random(n)
+        assert tail(values) == pytest.approx(tail_mean(values))

@@ -1,0 +1,119 @@
+"""`clew train`, `clew merge` and TensorBoard's files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+import tyro
+from hypothesis import given
+
+from clew.cli.merge import merge
+from clew.cli.train import parsed, train
+from clew.suite.boards import scalars, write_boards
+from clew.suite.store import Store, scan
+from clew.suite.tensorboard import crc32c
+from clew.validate import BadInput
+from tests.cli.conftest import SMALL, suite
+
+FLAGS = ["--reward", "dense", "--architecture", "Memoryless", "--bonus", "e3b", "--seeds", "2"]
+WORDS = st.from_regex(r"[a-z_]{3,8}", fullmatch=True).filter(
+    lambda word: word not in ("true", "false", "inf", "nan")
+)
+
+
+def test_flags_train_the_same_runs_as_a_suite(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = [*FLAGS, "--steps", "5120", "--environment-options", "k=2", "v=2"]
+    flags += ["--knobs.learning-rate", "0.003", "--store", str(tmp_path / "results")]
+    for name, value in SMALL.items():
+        flags += [f"--settings.{name.replace('_', '-')}", str(value)]
+    with pytest.raises(SystemExit) as ended:
+        tyro.cli(train, args=["TinyReproduce", *flags])
+    assert ended.value.code == 0
+    rows = {row.name: row for row in scan(Store(tmp_path / "results", read_only=True))}
+    wanted = {row.name: row for row in scan(Store(trained, read_only=True))}
+    assert {name for name in wanted if "-e3b-" in name} == set(rows)
+    assert all(wanted[name].config == rows[name].config for name in rows)
+
+
+def test_mistakes_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = ["TinyReproduce", *FLAGS, "--steps", "9999999", "--store", str(tmp_path / "s")]
+    for flags, said in (
+        (["--architecture", "GRUU"], "did you mean 'GRU'"),
+        (["--environment-options", "k"], "write name=value"),
+        (["--environment-options", "k=2", "k=3"], "twice"),
+        (["--steps", "1"], "of at least"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            tyro.cli(train, args=[*whole, *flags])
+    for flags, said in (
+        (["--settings.chunk", "60"], "must divide"),
+        (["--knobs.gamma", "2"], "from 0 to 1"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            tyro.cli(train, args=[*whole, *flags])
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z]{1,8}", fullmatch=True),
+        st.integers(-(2**40), 2**40) | st.booleans() | st.floats(allow_nan=False) | WORDS,
+    )
+)
+def test_options_are_read_as_in_toml(options: dict[str, object]) -> None:
+    words = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in options.items()}
+    found = parsed("environment_options", [f"{n}={v}" for n, v in words.items()])
+    assert found == options
+    assert [type(v) for v in found.values()] == [type(v) for v in options.values()]
+
+
+def test_merge(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    merge(trained, tmp_path / "copy")
+    assert "4 runs copied" in capsys.readouterr().out
+    merge(trained, tmp_path / "copy", json=True)
+    assert len(json.loads(capsys.readouterr().out)["same"]) == 4
+    with pytest.raises(BadInput, match="the same store"):
+        merge(trained, trained)
+    with pytest.raises(BadInput, match="is not a store"):
+        merge(tmp_path / "nowhere", tmp_path / "copy")
+
+
+def test_merge_tells_of_conflicts(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = Store(trained, read_only=True)
+    (name, *_) = [folder.name for folder in source.folders()]
+    run = source.run(scan(source)[0].config)
+    other = Store(tmp_path / "other").run(run.config)
+    changed = {**run.result(), "tail_mean": 0.123}
+    other.write_finished(
+        changed, curve=run.curve(), diagnostics=run.diagnostics(), provenance=run.provenance()
+    )
+    with pytest.raises(SystemExit) as ended:
+        merge(trained, tmp_path / "other")
+    assert ended.value.code == 3
+    said = capsys.readouterr().out
+    assert "1 in both with different results" in said
+    assert f"{name}: result.json differs" in said
+    assert other.result() == changed
+
+
+def test_tensorboard_has_everything_once(trained: Path, tmp_path: Path) -> None:
+    source = Store(trained, read_only=True)
+    runs = [source.run(row.config) for row in scan(source)]
+    assert {p.name for p in (trained / "tensorboard").iterdir()} == {run.name for run in runs}
+    assert write_boards(source, runs) == []
+    series = scalars(runs[0])
+    assert len(series["evaluation/success"][0]) == 10
+    assert {"evaluation/events/correct", "rollout/report/gradient_norm/actor memory"} <= set(series)
+    (file,) = (trained / "tensorboard" / runs[0].name).iterdir()
+    data = file.read_bytes()
+    assert all(tag.encode() in data for tag in series)
+    assert len(suite().runs()) == len(runs)
+    assert crc32c(b"123456789") == 0xE3069283  # the algorithm's check value
