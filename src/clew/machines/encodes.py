@@ -46,6 +46,8 @@ class Differs:
     history: History
     action: int
     default: int
+    tail: Tails
+    """What repeating `default` earns, from everywhere."""
     with_action: Returns
     with_default: Returns
 
@@ -113,6 +115,7 @@ def _differs(product: PomdpRM, tail: Tails, history: History, action: int, defau
         history,
         action,
         default,
+        tail,
         deviation_returns(product, tail, history, action, default),
         deviation_returns(product, tail, history, default, default),
     )

@@ -65,11 +65,13 @@ def start_equation(product: PomdpRM) -> Equation:
 
 
 def equation(product: PomdpRM, vector: Vector, action: int) -> Equation:
-    """E[ρ + γΨ(h a o')] − Ψ(h) = E[r], times the weight of the vector."""
+    """E[ρ + γΨ(h a o')] − Ψ(h) = E[r]."""
     (o, u), gamma = vector.site, product.pomdp.discount
     left: dict[Unknown, Fraction] = defaultdict(Fraction)
     right = Fraction(0)
-    for s, weight in vector.weights.items():
+    total = sum(vector.weights.values())
+    for s, whole in vector.weights.items():
+        weight = Fraction(whole, total)
         left[s, o, u] -= weight
         for b in product.pomdp.steps[s][action]:
             chance = weight * b.probability

@@ -136,7 +136,11 @@ class _Maker:
         if isinstance(node, Road):
             for which, road in enumerate(self.roads):
                 shared = road[: node.length + 1] == self.roads[node.which][: node.length + 1]
-                if shared and len(road) > node.length + 1 and road[node.length + 1] == (action, cell):
+                if (
+                    shared
+                    and len(road) > node.length + 1
+                    and road[node.length + 1] == (action, cell)
+                ):
                     if len(road) == node.length + 2:
                         return self.meeting, self.meeting.gap if which == 0 else Fraction(0)
                     return Road(which, node.length + 1), Fraction(0)
@@ -162,9 +166,7 @@ class _Maker:
         gamma = self.beliefs.pomdp.discount
         rising = {o: n.gap for o, n in targets.items() if isinstance(n, Both)}
         # what is still missing on the side of the first cell
-        missing = one.mean + node.gap - sum(
-            p[o] * (paid[o] + gamma * rising.get(o, 0)) for o in p
-        )
+        missing = one.mean + node.gap - sum(p[o] * (paid[o] + gamma * rising.get(o, 0)) for o in p)
         if missing and p == q:
             o = self._free_successor(node, action, rising)
             gap = rising[o] + missing / (gamma * p[o])
