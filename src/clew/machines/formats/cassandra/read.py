@@ -58,7 +58,7 @@ def _notes(snaps: Iterable[Snap]) -> Iterable[str]:
     """One line for each decimal and what it was taken for, with how often and where first."""
     first: dict[tuple[str, Fraction], Snap] = {}
     count: Counter[tuple[str, Fraction]] = Counter()
-    for snap in snaps:
+    for snap in sorted(snaps, key=lambda snap: snap.place):
         first.setdefault((snap.text, snap.value), snap)
         count[snap.text, snap.value] += 1
     for key, snap in first.items():

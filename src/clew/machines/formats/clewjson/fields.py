@@ -72,7 +72,8 @@ def fraction(node: Node) -> Fraction:
     """A fraction: text such as "3/8", or a number, which is read as the decimal it is."""
     if type(node.value) is Fraction:
         return node.value
-    match = _FRACTION.fullmatch(of_kind(node, str)) if len(node.value) <= DIGITS else None
+    text = of_kind(node, str)
+    match = _FRACTION.fullmatch(text) if len(text) <= DIGITS else None
     if match is None or not int(match[2] or "1"):
         node.fail("this is no fraction", 'text such as "3/8" or "-2"')
     return Fraction(int(match[1]), int(match[2] or "1"))
