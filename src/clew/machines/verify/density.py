@@ -1,0 +1,116 @@
+"""The certificate that a reward is structurally dense."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+
+from clew.machines.density import Dense
+from clew.machines.pomdp import Pomdp
+from clew.machines.verify.filters import (
+    Weights,
+    demand,
+    first_filters,
+    joint_law,
+    key_of,
+    mean_reward,
+    next_filters,
+    normalised,
+)
+
+
+def check_dense(proof: Dense) -> None:
+    """No encoder pools any two cells that can be told apart."""
+    pomdp = proof.pomdp
+    posteriors = [normalised(dict(cell.posterior)) for cell in proof.cells]
+    keys = [key_of(c.observation, b) for c, b in zip(proof.cells, posteriors, strict=True)]
+    place = {key: i for i, key in enumerate(keys)}
+    for o, weights in first_filters(pomdp).items():
+        demand(key_of(o, normalised(weights)) in place, "a first observation is missing")
+    promises = [_Promise(pomdp, place, posterior) for posterior in posteriors]
+    lead = _check_classes(proof, promises)
+    demand(proof.chosen.keys() == proof.forced.keys(), "a forced gap has no equation")
+    for pair, action in proof.chosen.items():
+        demand(_asked(proof, promises, lead, pair, action) == proof.forced[pair], "a gap is wrong")
+    for pair, action in proof.conflicts.items():
+        asked = _asked(proof, promises, lead, pair, action)
+        demand(asked != proof.forced[pair], "a conflict is none")
+    hopeless = _check_routes(proof, promises, lead)
+    by_observation: dict[int, list[int]] = defaultdict(list)
+    for i, cell in enumerate(proof.cells):
+        by_observation[cell.observation].append(i)
+    for some in by_observation.values():
+        for k, i in enumerate(some):
+            for j in some[k + 1 :]:
+                if promises[i].joint != promises[j].joint:
+                    c, d = sorted((proof.class_of[i], proof.class_of[j]))
+                    demand((c, d) in hopeless, "a distinguishable pair is not forced apart")
+
+
+class _Promise:
+    """What a cell promises, worked out from its posterior."""
+
+    def __init__(self, pomdp: Pomdp, place: dict[tuple, int], posterior: Weights):
+        self.joint, self.mean, self.law, self.after = [], [], [], []
+        for a in range(len(pomdp.actions)):
+            filters = next_filters(pomdp, posterior, a)
+            self.joint.append(joint_law(pomdp, posterior, a))
+            self.mean.append(mean_reward(pomdp, posterior, a))
+            self.law.append({o: sum(w.values()) for o, w in filters.items()})
+            keys = {o: key_of(o, normalised(w)) for o, w in filters.items()}
+            demand(all(key in place for key in keys.values()), "the cells are not closed")
+            self.after.append({o: place[key] for o, key in keys.items()})
+
+
+def _check_classes(proof: Dense, promises: list[_Promise]) -> dict[int, int]:
+    """Cells of one class promise the same, class for class; returns a member of each."""
+    lead: dict[int, int] = {}
+    for i, c in enumerate(proof.class_of):
+        j = lead.setdefault(c, i)
+        one, two = promises[i], promises[j]
+        same = one.law == two.law and one.mean == two.mean
+        same = same and proof.cells[i].observation == proof.cells[j].observation
+        for mine, theirs in zip(one.after, two.after, strict=True):
+            same = same and all(
+                proof.class_of[mine[o]] == proof.class_of[theirs[o]] for o in mine.keys() & theirs
+            )
+        demand(same, "cells of one class promise different things")
+    return lead
+
+
+def _asked(
+    proof: Dense, promises: list[_Promise], lead: dict[int, int], pair: tuple[int, int], action: int
+) -> Fraction:
+    """The gap that a binding action asks for; all its successors must be forced or equal."""
+    one, two = (promises[lead[c]] for c in pair)
+    demand(one.law[action] == two.law[action], "an action that is called binding is not")
+    gap = two.mean[action] - one.mean[action]
+    for o, chance in one.law[action].items():
+        c, d = (proof.class_of[promise.after[action][o]] for promise in (one, two))
+        if c != d:
+            demand((min(c, d), max(c, d)) in proof.forced, "a gap rests on one that is not forced")
+            sign = 1 if c < d else -1
+            value = proof.forced[min(c, d), max(c, d)]
+            gap += proof.pomdp.discount * chance * sign * value
+    return gap
+
+
+def _check_routes(
+    proof: Dense, promises: list[_Promise], lead: dict[int, int]
+) -> set[tuple[int, int]]:
+    """The pairs whose route ends in a conflict."""
+    hopeless = set(proof.conflicts)
+    for pair in proof.route:
+        road = []
+        while pair not in hopeless:
+            demand(pair not in road, "a route goes around in a circle")
+            road.append(pair)
+            step = proof.route.get(pair)
+            demand(step is not None, "a route ends without a conflict")
+            action, o = step  # type: ignore[misc]
+            after = [promises[lead[c]].after[action] for c in pair]
+            demand(all(o in each for each in after), "a route takes a step that is not common")
+            c, d = sorted(proof.class_of[each[o]] for each in after)
+            pair = (c, d)
+        hopeless.update(road)
+    return hopeless
