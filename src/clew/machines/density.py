@@ -15,7 +15,8 @@ from itertools import combinations, islice
 from clew.machines.belief import Cell, Filter
 from clew.machines.encodes import Encodes, encodes
 from clew.machines.machine import Labelling, RewardMachine
-from clew.machines.pairs import Pair, Pairs
+from clew.machines.pair_graph import Pair
+from clew.machines.pairs import Pairs
 from clew.machines.perfect import Mixed, perfect
 from clew.machines.pomdp import Pomdp
 from clew.machines.product import PomdpRM
@@ -87,7 +88,7 @@ def density(pairs: Pairs) -> Verdict:
     return Undecided(
         pomdp,
         "some distinguishable pairs are not forced apart one by one, but no machine was found "
-        "that pools one of them: all of their histories begin one another, or it would be too large",
+        "that pools one: all of their histories begin one another, or it would be too large",
     )
 
 

@@ -53,7 +53,9 @@ def from_world(
     walker = _Walker(env, latent, _prices(env, reward))
     starts = [(level, rational("probability of a level", p)) for level, p in levels]
     states, shown = walker.start([level for level, _ in starts])
-    begins = [(walker.key(state), o, p) for state, o, (_, p) in zip(states, shown, starts, strict=True)]
+    begins = [
+        (walker.key(state), o, p) for state, o, (_, p) in zip(states, shown, starts, strict=True)
+    ]
     table = _Table(limit)
     frontier = table.new([(key, state) for (key, _, _), state in zip(begins, states, strict=True)])
     while frontier:
@@ -93,9 +95,7 @@ class _Table:
     def check(self, walker: _Walker, arrived: Sequence[tuple[tuple, Any]]) -> None:
         """Step one more state of every known key: the same variables must mean the same future."""
         again = {
-            key: state
-            for key, state in arrived
-            if key in self.rows and key not in self.checked
+            key: state for key, state in arrived if key in self.rows and key not in self.checked
         }
         self.checked.update(again)
         if not again:
@@ -150,7 +150,14 @@ class _Walker:
                 Taken(
                     self.key(flat[i * n + a]),
                     self._number(step.obs[i, a]),
-                    sum((p * meant_by(float(e)) for p, e in zip(self.prices, step.events[i, a], strict=True) if e), Fraction(0)),
+                    sum(
+                        (
+                            p * meant_by(float(e))
+                            for p, e in zip(self.prices, step.events[i, a], strict=True)
+                            if e
+                        ),
+                        Fraction(0),
+                    ),
                     bool(step.terminated[i, a]),
                 )
                 for a in range(n)
@@ -191,7 +198,7 @@ def _pomdp(
     name: str,
 ) -> Pomdp:
     """Ended states show their last observation once; then there is only the end."""
-    final = {key: None for key in table.ends}
+    final = dict.fromkeys(table.ends)
     index = {("on", key): i for i, key in enumerate(table.rows)}
     index |= {("over", key): len(index) + i for i, key in enumerate(final)}
     over, nothing = len(index), len(seen)

@@ -20,17 +20,16 @@ is so, and nothing follows about the rest.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
 
 from clew.machines.belief import Filter
 from clew.machines.classes import Classes, classes
 from clew.machines.linear import fixed_point
+from clew.machines.pair_graph import Pair, PairGraph, pair_of
 
-Pair = tuple[int, int]
-"""Two classes with the same observation, the smaller number first."""
+ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -65,75 +64,24 @@ class Pairs:
 def decide_pairs(beliefs: Filter) -> Pairs:
     """Decide all pairs of cells that share an observation."""
     quotient = classes(beliefs)
-    graph = _Graph(quotient, beliefs.pomdp.discount)
+    graph = PairGraph(quotient, beliefs.pomdp.discount)
     rank = _free(graph)
-    chosen = _choose(graph, rank)
+    options = {
+        pair: [
+            a for a in graph.binding[pair] if not any(q in rank for _, q in graph.after[pair][a])
+        ]
+        for pair in graph.pairs
+        if pair not in rank
+    }
+    chosen = _choose(graph, options)
     forced = _solve(graph, chosen)
-    conflicts = _conflicts(graph, rank, chosen, forced)
+    conflicts = _conflicts(graph, options, chosen, forced)
     return Pairs(beliefs, quotient, rank, chosen, forced, conflicts, _routes(graph, conflicts))
 
 
-def pair_of(first: int, second: int) -> tuple[Pair, int]:
-    """A pair in order, and the sign that the gap takes by it."""
-    return ((first, second), 1) if first <= second else ((second, first), -1)
-
-
-def demand(
-    quotient: Classes, discount: Fraction, pair: Pair, action: int
-) -> tuple[Fraction, list[tuple[Pair, Fraction]]]:
-    """The equation of a binding action: Δ = constant + Σ coefficient · Δ(successor)."""
-    c, d = pair
-    terms: dict[Pair, Fraction] = defaultdict(Fraction)
-    for o, chance in quotient.chances[quotient.law[c][action]].items():
-        first, second = quotient.after[c][action][o], quotient.after[d][action][o]
-        if first != second:
-            after, sign = pair_of(first, second)
-            terms[after] += sign * discount * chance
-    return quotient.mean[d][action] - quotient.mean[c][action], list(terms.items())
-
-
-class _Graph:
-    """Pairs and where common words lead from them."""
-
-    def __init__(self, quotient: Classes, discount: Fraction):
-        self.quotient, self.discount = quotient, discount
-        self.n_actions = max(map(len, quotient.law))
-        together: dict[int, list[int]] = defaultdict(list)
-        for number, observation in enumerate(quotient.observation):
-            together[observation].append(number)
-        self.pairs: list[Pair] = [
-            (c, d) for some in together.values() for i, c in enumerate(some) for d in some[i + 1 :]
-        ]
-        self.before: dict[Pair, list[tuple[Pair, int, int]]] = defaultdict(list)
-        for pair in self.pairs:
-            for action in range(self.n_actions):
-                for o, after in self.successors(pair, action):
-                    self.before[after].append((pair, action, o))
-
-    def binding(self, pair: Pair, action: int) -> bool:
-        first, second = (self.quotient.law[c] for c in pair)
-        return bool(first and second) and first[action] == second[action]
-
-    def successors(self, pair: Pair, action: int) -> Iterator[tuple[int, Pair]]:
-        """The pairs of different classes that a common next observation leads to."""
-        tables = [self.quotient.after[c] for c in pair]
-        if not all(tables):
-            return
-        first, second = (table[action] for table in tables)
-        for o, c in first.items():
-            d = second.get(o)
-            if d is not None and c != d:
-                yield o, ((c, d) if c < d else (d, c))
-
-    def demand(self, pair: Pair, action: int) -> tuple[Fraction, list[tuple[Pair, Fraction]]]:
-        return demand(self.quotient, self.discount, pair, action)
-
-
-def _free(graph: _Graph) -> dict[Pair, int]:
+def _free(graph: PairGraph) -> dict[Pair, int]:
     """The least fixpoint, by counting the actions that still bind each pair."""
-    bound = {
-        pair: {a for a in range(graph.n_actions) if graph.binding(pair, a)} for pair in graph.pairs
-    }
+    bound = {pair: set(actions) for pair, actions in graph.binding.items()}
     rank = {pair: 0 for pair, actions in bound.items() if not actions}
     queue = deque(rank)
     while queue:
@@ -147,25 +95,14 @@ def _free(graph: _Graph) -> dict[Pair, int]:
     return rank
 
 
-def _eligible(graph: _Graph, rank: dict[Pair, int], pair: Pair) -> list[int]:
-    """The binding actions without free successors."""
-    return [
-        action
-        for action in range(graph.n_actions)
-        if graph.binding(pair, action)
-        and not any(after in rank for _, after in graph.successors(pair, action))
-    ]
-
-
-def _choose(graph: _Graph, rank: dict[Pair, int]) -> dict[Pair, int]:
+def _choose(graph: PairGraph, options: dict[Pair, list[int]]) -> dict[Pair, int]:
     """An equation for each pair that is not free: one that ends soon where there is one.
 
     Equations that lead to solved pairs only need no solving, and keep the numbers short. Pairs
     that are left go around in circles whatever is done; there, any choice is as good.
     """
-    options = {pair: _eligible(graph, rank, pair) for pair in graph.pairs if pair not in rank}
     waiting = {
-        (pair, action): len({after for _, after in graph.successors(pair, action)})
+        (pair, action): len({after for _, after in graph.after[pair][action]})
         for pair, actions in options.items()
         for action in actions
     }
@@ -190,35 +127,36 @@ def _choose(graph: _Graph, rank: dict[Pair, int]) -> dict[Pair, int]:
     return {**{pair: actions[0] for pair, actions in options.items()}, **chosen}
 
 
-def _solve(graph: _Graph, chosen: dict[Pair, int]) -> dict[Pair, Fraction]:
+def _solve(graph: PairGraph, chosen: dict[Pair, int]) -> dict[Pair, Fraction]:
     place = {pair: number for number, pair in enumerate(chosen)}
     constants, terms = [], []
     for pair, action in chosen.items():
         constant, after = graph.demand(pair, action)
         constants.append(constant)
-        terms.append({place[other]: coefficient for other, coefficient in after})
+        terms.append({place[other]: graph.discount * k for other, k in after.items()})
     return dict(zip(chosen, fixed_point(constants, terms), strict=True))
 
 
 def _conflicts(
-    graph: _Graph,
-    rank: dict[Pair, int],
+    graph: PairGraph,
+    options: dict[Pair, list[int]],
     chosen: dict[Pair, int],
     forced: dict[Pair, Fraction],
 ) -> dict[Pair, int]:
     found = {}
     for pair, gap in forced.items():
-        for action in _eligible(graph, rank, pair):
+        for action in options[pair]:
             if action == chosen[pair]:
                 continue
             constant, after = graph.demand(pair, action)
-            if constant + sum(k * forced[other] for other, k in after) != gap:
+            rest = sum((k * forced[other] for other, k in after.items() if forced[other]), ZERO)
+            if constant + graph.discount * rest != gap:
                 found[pair] = action
                 break
     return found
 
 
-def _routes(graph: _Graph, conflicts: dict[Pair, int]) -> dict[Pair, tuple[int, int] | None]:
+def _routes(graph: PairGraph, conflicts: dict[Pair, int]) -> dict[Pair, tuple[int, int] | None]:
     """Backwards from the conflicts along common words, binding or not."""
     route: dict[Pair, tuple[int, int] | None] = dict.fromkeys(conflicts)
     queue = deque(conflicts)

@@ -31,7 +31,7 @@ class Optimal:
 
 @dataclass(frozen=True)
 class Greedy:
-    """Which actions the one-step rewards (plus a potential φ, if any) rank first; what they earn."""
+    """The actions that one-step rewards (plus a potential φ, if any) rank first; their return."""
 
     product: PomdpRM
     actions: Mapping[Site, tuple[int, ...]]

@@ -14,22 +14,26 @@ NO_REWARD = Fraction(0)
 def merged_machine(beliefs: Filter, first: int, second: int) -> PomdpRM:
     """A machine structure (it pays nothing yet) that pools two cells with one observation."""
     leader = _congruence(beliefs, first, second)
-    blocks = {lead: place + 1 for place, lead in enumerate(dict.fromkeys(leader))}
+    # an episode begins in one state whatever is seen first; blocks that can begin one are it
+    blocks = {leader[cell]: 0 for cell, _ in beliefs.start}
+    names = ["ι"]
+    for lead in leader:
+        if lead not in blocks:
+            blocks[lead] = len(names)
+            names.append(f"b{lead}")
     labelling = Labelling.injective(beliefs.pomdp)
-    edges: list[dict[Label, Edge]] = [{} for _ in range(len(blocks) + 1)]
-    begins = {cell for cell, _ in beliefs.start}
+    edges: list[dict[Label, Edge]] = [{} for _ in names]
     for cell, rows in enumerate(beliefs.rows):
-        observation = beliefs.cells[cell].observation
-        row_edges = {
-            labelling(observation, action, o): Edge(blocks[leader[after]], NO_REWARD)
-            for action, row in enumerate(rows)
-            for (o, _), after in zip(row.law, row.after, strict=True)
-        }
-        edges[blocks[leader[cell]]].update(row_edges)
-        if cell in begins:
-            edges[0].update(row_edges)
-    names = ("ι", *(f"b{lead}" for lead in blocks))
-    machine = RewardMachine(names, tuple(edges), name="merged filter")
+        edges[blocks[leader[cell]]].update(
+            {
+                labelling(beliefs.cells[cell].observation, action, o): Edge(
+                    blocks[leader[after]], NO_REWARD
+                )
+                for action, row in enumerate(rows)
+                for (o, _), after in zip(row.law, row.after, strict=True)
+            }
+        )
+    machine = RewardMachine(tuple(names), tuple(edges), name="merged filter")
     return PomdpRM(beliefs.pomdp, labelling, machine)
 
 

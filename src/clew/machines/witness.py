@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from clew.machines.belief import Filter, expected
 from clew.machines.machine import Edge, Label, Labelling, RewardMachine
-from clew.machines.pairs import Pairs, pair_of
+from clew.machines.pair_graph import pair_of
+from clew.machines.pairs import Pairs
 from clew.machines.product import PomdpRM
 from clew.machines.roads import fork
 
