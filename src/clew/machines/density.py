@@ -32,8 +32,8 @@ SMALL = 1500
 
 
 @dataclass(frozen=True)
-class Dense:
-    """Certificate: every pair of distinguishable cells leads, by a common word, to a conflict.
+class Distinctions:
+    """Evidence that pairs of cells are unpoolable, in a form that can be checked.
 
     Cells are grouped into classes that no future tells apart; pairs are pairs of classes.
     """
@@ -48,6 +48,13 @@ class Dense:
     """A second action that demands another gap."""
     route: Mapping[Pair, tuple[int, int] | None]
     """(action, o') towards a conflict; None at one."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Certificate: every two cells that can be told apart are unpoolable."""
+
+    distinctions: Distinctions
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ def density(pairs: Pairs) -> Verdict:
     """Decide from the pairs of a filter."""
     beliefs, pomdp = pairs.beliefs, pairs.beliefs.pomdp
     if beliefs.finite and next(poolable_pairs(pairs), None) is None:
-        return certificate(pairs)
+        return Dense(distinctions(pairs))
     for product in _candidates(pairs):
         found = sparse_by(product)
         if found is not None:
@@ -92,15 +99,14 @@ def density(pairs: Pairs) -> Verdict:
     )
 
 
-def certificate(pairs: Pairs) -> Dense:
+def distinctions(pairs: Pairs) -> Distinctions:
     """The tables that `verify` needs, and nothing that it can compute itself."""
-    needed = dict(pairs.forced)
-    return Dense(
+    return Distinctions(
         pomdp=pairs.beliefs.pomdp,
         cells=pairs.beliefs.cells,
         class_of=pairs.classes.of,
-        chosen={pair: pairs.chosen[pair] for pair in needed},
-        forced=needed,
+        chosen=pairs.chosen,
+        forced=pairs.forced,
         conflicts=pairs.conflicts,
         route=pairs.route,
     )

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from clew.machines.bound import Bound
 from clew.machines.density import Dense, Sparse
 from clew.machines.encodes import Differs, Encodes
 from clew.machines.perfect import Mixed, Perfect
 from clew.machines.policy import Optimal
 from clew.machines.structure import Refuted
-from clew.machines.verify.density import check_dense
+from clew.machines.verify.density import check_bound, check_dense
 from clew.machines.verify.filters import Rejected, demand
 from clew.machines.verify.machines import (
     check_differs,
@@ -45,6 +46,7 @@ def check_sparse(proof: Sparse) -> None:
 
 
 _CHECKS: dict[type, Callable[[Any], None]] = {
+    Bound: check_bound,
     Dense: check_dense,
     Differs: check_differs,
     Encodes: check_encodes,

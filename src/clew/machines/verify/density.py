@@ -1,11 +1,13 @@
-"""The certificate that a reward is structurally dense."""
+"""Certificates that rest on pairs of cells which no encoder may pool."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
+from itertools import combinations
 
-from clew.machines.density import Dense
+from clew.machines.bound import Bound
+from clew.machines.density import Dense, Distinctions
 from clew.machines.pomdp import Pomdp
 from clew.machines.verify.filters import (
     Weights,
@@ -18,33 +20,33 @@ from clew.machines.verify.filters import (
     normalised,
 )
 
+Pair = tuple[int, int]
+
 
 def check_dense(proof: Dense) -> None:
     """No encoder pools any two cells that can be told apart."""
-    pomdp = proof.pomdp
-    posteriors = [normalised(dict(cell.posterior)) for cell in proof.cells]
-    keys = [key_of(c.observation, b) for c, b in zip(proof.cells, posteriors, strict=True)]
-    place = {key: i for i, key in enumerate(keys)}
-    for o, weights in first_filters(pomdp).items():
-        demand(key_of(o, normalised(weights)) in place, "a first observation is missing")
-    promises = [_Promise(pomdp, place, posterior) for posterior in posteriors]
-    lead = _check_classes(proof, promises)
-    demand(proof.chosen.keys() == proof.forced.keys(), "a forced gap has no equation")
-    for pair, action in proof.chosen.items():
-        demand(_asked(proof, promises, lead, pair, action) == proof.forced[pair], "a gap is wrong")
-    for pair, action in proof.conflicts.items():
-        asked = _asked(proof, promises, lead, pair, action)
-        demand(asked != proof.forced[pair], "a conflict is none")
-    hopeless = _check_routes(proof, promises, lead)
+    evidence = proof.distinctions
+    promises, apart = _unpoolable(evidence)
+    demand(all(promise.closed for promise in promises), "the cells are not closed")
     by_observation: dict[int, list[int]] = defaultdict(list)
-    for i, cell in enumerate(proof.cells):
+    for i, cell in enumerate(evidence.cells):
         by_observation[cell.observation].append(i)
     for some in by_observation.values():
-        for k, i in enumerate(some):
-            for j in some[k + 1 :]:
-                if promises[i].joint != promises[j].joint:
-                    c, d = sorted((proof.class_of[i], proof.class_of[j]))
-                    demand((c, d) in hopeless, "a distinguishable pair is not forced apart")
+        for i, j in combinations(some, 2):
+            if promises[i].joint != promises[j].joint:
+                pair = _pair(evidence.class_of[i], evidence.class_of[j])
+                demand(pair in apart, "a distinguishable pair is not forced apart")
+
+
+def check_bound(proof: Bound) -> None:
+    """Every two of the cells are forced apart, though they look the same."""
+    evidence = proof.distinctions
+    _, apart = _unpoolable(evidence)
+    for i, j in combinations(proof.cells, 2):
+        same = evidence.cells[i].observation == evidence.cells[j].observation
+        demand(same, "the cells do not share an observation")
+        pair = _pair(evidence.class_of[i], evidence.class_of[j])
+        demand(pair in apart, "two of the cells are not forced apart")
 
 
 class _Promise:
@@ -58,17 +60,46 @@ class _Promise:
             self.mean.append(mean_reward(pomdp, posterior, a))
             self.law.append({o: sum(w.values()) for o, w in filters.items()})
             keys = {o: key_of(o, normalised(w)) for o, w in filters.items()}
-            demand(all(key in place for key in keys.values()), "the cells are not closed")
-            self.after.append({o: place[key] for o, key in keys.items()})
+            self.after.append({o: place[key] for o, key in keys.items() if key in place})
+        self.closed = all(
+            law.keys() == after.keys() for law, after in zip(self.law, self.after, strict=True)
+        )
 
 
-def _check_classes(proof: Dense, promises: list[_Promise]) -> dict[int, int]:
+def _unpoolable(evidence: Distinctions) -> tuple[list[_Promise], set[Pair]]:
+    """Check the evidence; returns what the cells promise, and the pairs it forces apart."""
+    pomdp = evidence.pomdp
+    posteriors = [normalised(dict(cell.posterior)) for cell in evidence.cells]
+    place = {
+        key_of(cell.observation, posterior): i
+        for i, (cell, posterior) in enumerate(zip(evidence.cells, posteriors, strict=True))
+    }
+    for o, weights in first_filters(pomdp).items():
+        demand(key_of(o, normalised(weights)) in place, "a first observation is missing")
+    promises = [_Promise(pomdp, place, posterior) for posterior in posteriors]
+    lead = _check_classes(evidence, promises)
+    demand(evidence.chosen.keys() == evidence.forced.keys(), "a forced gap has no equation")
+    for pair, action in evidence.chosen.items():
+        asked = _asked(evidence, promises, lead, pair, action)
+        demand(asked == evidence.forced[pair], "a gap is wrong")
+    for pair, action in evidence.conflicts.items():
+        asked = _asked(evidence, promises, lead, pair, action)
+        demand(asked != evidence.forced[pair], "a conflict is none")
+    return promises, _check_routes(evidence, promises, lead)
+
+
+def _pair(c: int, d: int) -> Pair:
+    return (c, d) if c < d else (d, c)
+
+
+def _check_classes(proof: Distinctions, promises: list[_Promise]) -> dict[int, int]:
     """Cells of one class promise the same, class for class; returns a member of each."""
     lead: dict[int, int] = {}
     for i, c in enumerate(proof.class_of):
         j = lead.setdefault(c, i)
         one, two = promises[i], promises[j]
-        same = one.law == two.law and one.mean == two.mean
+        same = i == j or (one.closed and two.closed)
+        same = same and one.law == two.law and one.mean == two.mean
         same = same and proof.cells[i].observation == proof.cells[j].observation
         for mine, theirs in zip(one.after, two.after, strict=True):
             same = same and all(
@@ -79,10 +110,11 @@ def _check_classes(proof: Dense, promises: list[_Promise]) -> dict[int, int]:
 
 
 def _asked(
-    proof: Dense, promises: list[_Promise], lead: dict[int, int], pair: tuple[int, int], action: int
+    proof: Distinctions, promises: list[_Promise], lead: dict[int, int], pair: Pair, action: int
 ) -> Fraction:
     """The gap that a binding action asks for; all its successors must be forced or equal."""
     one, two = (promises[lead[c]] for c in pair)
+    demand(one.closed and two.closed, "an equation leads to cells that are not listed")
     demand(one.law[action] == two.law[action], "an action that is called binding is not")
     gap = two.mean[action] - one.mean[action]
     for o, chance in one.law[action].items():
@@ -95,9 +127,7 @@ def _asked(
     return gap
 
 
-def _check_routes(
-    proof: Dense, promises: list[_Promise], lead: dict[int, int]
-) -> set[tuple[int, int]]:
+def _check_routes(proof: Distinctions, promises: list[_Promise], lead: dict[int, int]) -> set[Pair]:
     """The pairs whose route ends in a conflict."""
     hopeless = set(proof.conflicts)
     for pair in proof.route:
