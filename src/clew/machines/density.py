@@ -20,15 +20,15 @@ from clew.machines.pairs import Pairs
 from clew.machines.perfect import Mixed, perfect
 from clew.machines.pomdp import Pomdp
 from clew.machines.product import PomdpRM
-from clew.machines.quotient import merged_machine
+from clew.machines.quotient import compressed_machine, merged_machine
 from clew.machines.spaces import spaces
 from clew.machines.structure import admits
 from clew.machines.witness import pooling_machine
 
 TRIES = 40
 """Pairs for which a witness is looked for before giving up."""
-SMALL = 1500
-"""The one-state machine is tried first where the POMDP has no more states than this."""
+SMALL = 2000
+"""Small machines are looked for first where the POMDP has no more states than this."""
 
 
 @dataclass(frozen=True)
@@ -143,21 +143,25 @@ def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
 def _candidates(pairs: Pairs) -> Iterator[PomdpRM]:
     """Machines that may be non-perfect encoders, the simplest first."""
     pomdp = pairs.beliefs.pomdp
-    if len(pomdp.states) <= SMALL:
-        labelling = Labelling.injective(pomdp)
-        one_state = RewardMachine(("u",), ({},), name="one-state machine")
-        answer = admits(PomdpRM(pomdp, labelling, one_state))
-        if isinstance(answer, PomdpRM):
-            yield answer
+    small = len(pomdp.states) <= SMALL
+    if small:
+        one_state = RewardMachine(("u0",), ({},), name="one-state machine")
+        yield from _rewarded(PomdpRM(pomdp, Labelling.injective(pomdp), one_state))
     if not pairs.beliefs.finite:
         return
+    if small:
+        yield from _rewarded(compressed_machine(pairs))
     some = sorted(islice(poolable_pairs(pairs), 100 * TRIES), key=sum)[:TRIES]
     for first, second in some:
         product = pooling_machine(pairs, first, second)
         if product is not None:
             yield product
     for first, second in some:
-        structure = merged_machine(pairs.beliefs, first, second)
-        answer = admits(structure)
-        if isinstance(answer, PomdpRM):
-            yield answer
+        yield from _rewarded(merged_machine(pairs.beliefs, first, second))
+
+
+def _rewarded(structure: PomdpRM) -> Iterator[PomdpRM]:
+    """The structure with rewards that make it encode, if there are any."""
+    answer = admits(structure)
+    if isinstance(answer, PomdpRM):
+        yield answer

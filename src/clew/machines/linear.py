@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 from math import gcd, lcm
 
 from clew.machines.graphs import components
@@ -62,9 +63,13 @@ def solve(rows: Sequence[Sparse], right: Sequence[Fraction]) -> dict[int, Fracti
         for j in row:
             using.setdefault(j, set()).add(i)
     left = set(range(len(system)))
+    shortest = [(len(row), i) for i, row in enumerate(system)]
+    heapify(shortest)
     order: list[tuple[int, int]] = []
-    while left:
-        i = min(left, key=lambda k: len(system[k]))
+    while shortest:
+        length, i = heappop(shortest)
+        if i not in left or length != len(system[i]):
+            continue  # an entry from before the row changed
         left.discard(i)
         unknowns = [j for j in system[i] if j != -1]
         if not unknowns:
@@ -75,6 +80,7 @@ def solve(rows: Sequence[Sparse], right: Sequence[Fraction]) -> dict[int, Fracti
         order.append((pivot, i))
         for k in list(using[pivot] & left):
             _cancel(system, using, k, i, pivot)
+            heappush(shortest, (len(system[k]), k))
     return _substituted(system, order)
 
 
