@@ -71,7 +71,7 @@ def test_the_first_formula_that_is_true_counts() -> None:
     ],
 )
 def test_mistakes(line: int, text: str, column: int, expected: str) -> None:
-    lines = OFFICE.splitlines()
+    lines: list[str] = [*OFFICE.splitlines()]
     lines[line - 1] = text
     with pytest.raises(ParseError) as caught:
         parse_machine("\n".join(lines))

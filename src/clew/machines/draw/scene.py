@@ -1,14 +1,14 @@
-"""What there is to draw of a reward machine: its states, and ⟨condition, reward⟩ on merged edges."""
+"""What there is to draw of a reward machine: states, and ⟨condition, reward⟩ on merged edges."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from clew.machines.draw.typeset import Line, Run, printable, state_name
-from clew.machines.formats.rmtext.formula import formula_text, subsets
+from clew.machines.formats.rmtext.formula import formula_text
 from clew.machines.machine import Edge, Label, RewardMachine
 
 OTHERWISE = "o/w"
@@ -43,7 +43,9 @@ class Scene:
 
 def scene(machine: RewardMachine) -> Scene:
     """Merge parallel transitions, and call what is left of the labels `o/w`."""
-    groups = {u: _groups(machine, u) for u in range(len(machine.states)) if u not in machine.terminal}
+    groups = {
+        u: _groups(machine, u) for u in range(len(machine.states)) if u not in machine.terminal
+    }
     write = _writer(machine, groups)
     lines: dict[tuple[int, int], list[tuple[list[str], Fraction]]] = defaultdict(list)
     for u, ways in groups.items():
@@ -51,10 +53,20 @@ def scene(machine: RewardMachine) -> Scene:
             lines[u, edge.state].append((write(labels), edge.reward))
     return Scene(
         printable(machine.name),
-        tuple(state_name(name) for name in machine.states),
+        _names(machine.states),
         machine.initial,
         machine.terminal,
         tuple(_arrow(u, v, those) for (u, v), those in lines.items()),
+    )
+
+
+def _names(states: Sequence[str]) -> tuple[Line, ...]:
+    """Names with subscripts, unless two would look the same: `u0` and `u_0`."""
+    pretty = [state_name(name) for name in states]
+    alike = {line for line in pretty if pretty.count(line) > 1}
+    return tuple(
+        (Run(printable(name)),) if line in alike else line
+        for name, line in zip(states, pretty, strict=True)
     )
 
 
@@ -65,11 +77,15 @@ def _groups(machine: RewardMachine, u: int) -> dict[Edge, list[Label] | None]:
     for label, edge in sorted(machine.edges[u].items(), key=lambda item: sorted(item[0])):
         if edge != stay:
             groups[edge] = [*(groups.get(edge) or []), label]
-    groups[stay] = None
+    known = {p for row in machine.edges for label in row for p in label}
+    if sum(map(len, filter(None, groups.values()))) < 2 ** len(known):
+        groups[stay] = None
     return groups
 
 
-def _writer(machine: RewardMachine, groups: Mapping[int, Mapping[Edge, list[Label] | None]]):
+def _writer(
+    machine: RewardMachine, groups: Mapping[int, Mapping[Edge, list[Label] | None]]
+) -> Callable[[list[Label] | None], list[str]]:
     """Labels as sets of propositions, or as formulas if those are shorter over the machine."""
     names = sorted({p for row in machine.edges for label in row for p in label})
 
@@ -84,7 +100,9 @@ def _writer(machine: RewardMachine, groups: Mapping[int, Mapping[Edge, list[Labe
     short = sets
     legible = all(not set(name) & set("&|!") for name in names) and len(names) <= SIMPLE
     if legible and any(len(labels) > 1 for labels in said):
-        lengths = {say: sum(len(" ∨ ".join(say(labels))) for labels in said) for say in (sets, formulas)}
+        lengths = {
+            say: sum(len(" ∨ ".join(say(labels))) for labels in said) for say in (sets, formulas)
+        }
         short = min(lengths, key=lambda say: lengths[say])
     return lambda labels: [OTHERWISE] if labels is None else short(labels)
 

@@ -11,7 +11,7 @@ LINE = 1.3
 """Height of a line, in letters."""
 SUBSCRIPT = 0.72
 """Size of a subscript, in letters."""
-_INDEXED = re.compile(r"([^\W\d_])(?:_(\w{1,6})|(\d{1,3}))")
+_INDEXED = re.compile(r"([^\W\d_])(?:_([^\W_]{1,6})|(\d{1,3}))")
 # Advance widths of a Times-like face, rounded up: viewers may have a wider one.
 _NARROW, _WIDE = set("iljtfr.,:;'|!()[]{}/⟨⟩ ·"), set("mwMWOQGDH@%∧∨→")
 
@@ -25,7 +25,9 @@ class Run(NamedTuple):
     @property
     def width(self) -> float:
         """An estimate, on the safe side."""
-        letters = sum(0.36 if c in _NARROW else 0.9 if c in _WIDE or c > "⺀" else 0.6 for c in self.text)
+        letters = sum(
+            0.36 if c in _NARROW else 0.9 if c in _WIDE or c > "⺀" else 0.6 for c in self.text
+        )
         return letters * SIZE * (SUBSCRIPT if self.style == "sub" else 1.0)
 
 
