@@ -17,11 +17,12 @@ def main() -> None:
     import tyro
 
     from clew.cli.bench import bench
+    from clew.cli.classify import classify
     from clew.cli.demo import demo
 
     try:
         tyro.extras.subcommand_cli_from_dict(
-            {"demo": demo, "bench": bench},
+            {"demo": demo, "bench": bench, "classify": classify},
             prog="clew",
             description="Will an exploration bonus help this agent on this task, "
             "or is memory the bottleneck?",

@@ -46,14 +46,22 @@ def admits(product: PomdpRM, known: Spaces | None = None) -> PomdpRM | Refuted:
         for action in range(len(product.pomdp.actions)):
             origin.append((vector.history, action))
             equations.append(equation(product, vector, action))
-    names: dict[Unknown, int] = {}
-    rows = [{names.setdefault(x, len(names)): k for x, k in left.items()} for left, _ in equations]
-    right = [value for _, value in equations]
-    solution = solve(rows, right)
-    if solution is None:
-        return Refuted(product, _combination(rows, right, origin))
-    paid = {x: solution.get(place, Fraction(0)) for x, place in names.items()}
-    return replace(product, machine=_with_rewards(product.machine, paid))
+    # rewards alone, with Ψ = 0, make a machine that is easier to read, where they suffice
+    for keep in (_is_reward, lambda unknown: True):
+        names: dict[Unknown, int] = {}
+        rows = [
+            {names.setdefault(x, len(names)): k for x, k in left.items() if keep(x)}
+            for left, _ in equations
+        ]
+        solution = solve(rows, [value for _, value in equations])
+        if solution is not None:
+            paid = {x: solution.get(place, Fraction(0)) for x, place in names.items()}
+            return replace(product, machine=_with_rewards(product.machine, paid))
+    return Refuted(product, _combination(rows, [value for _, value in equations], origin))
+
+
+def _is_reward(unknown: Unknown) -> bool:
+    return len(unknown) == 2
 
 
 def start_equation(product: PomdpRM) -> Equation:
