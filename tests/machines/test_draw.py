@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -120,6 +121,11 @@ def test_every_state_and_reward_is_written() -> None:
     for label in ("⟨cue A, 0⟩", "⟨match A ∨ match B, 1/2⟩", "⟨match A, 1⟩", "⟨match B, 0⟩"):
         assert label in written
     assert written.count("⟨o/w, 0⟩") == 3
+
+
+def test_the_picture_in_the_docs_is_this_one() -> None:
+    docs = Path(__file__).parents[2] / "docs" / "images" / "reward-machine.svg"
+    assert docs.read_text() == to_svg(replace(CUE, name="memory"))
 
 
 def test_terminal_states_have_two_outlines() -> None:
