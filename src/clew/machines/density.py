@@ -15,9 +15,9 @@ from itertools import combinations, islice
 from clew.machines.belief import Cell, Filter
 from clew.machines.encodes import Encodes, encodes
 from clew.machines.machine import Labelling, RewardMachine
-from clew.machines.pair_graph import Pair
+from clew.machines.pair_graph import Pair, arrows
 from clew.machines.pairs import Pairs
-from clew.machines.perfect import Mixed, perfect
+from clew.machines.perfect import Mixed, Perfect, perfect
 from clew.machines.pomdp import Pomdp
 from clew.machines.product import PomdpRM
 from clew.machines.quotient import compressed_machine, merged_machine
@@ -28,7 +28,9 @@ from clew.machines.witness import pooling_machine
 TRIES = 40
 """Pairs for which a witness is looked for before giving up."""
 SMALL = 2000
-"""Small machines are looked for first where the POMDP has no more states than this."""
+"""A machine with few states is looked for where the POMDP has no more states than this."""
+MANY = 10_000
+"""The same for a machine with one state, which takes less arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,22 @@ def density(pairs: Pairs) -> Verdict:
 
 
 def distinctions(pairs: Pairs) -> Distinctions:
-    """The tables that `verify` needs, and nothing that it can compute itself."""
+    """What `verify` cannot compute itself: the conflicts, and the equations that they rest on."""
+    needed: set[Pair] = set()
+    frontier = list(pairs.conflicts)
+    while frontier:
+        pair = frontier.pop()
+        if pair in needed:
+            continue
+        needed.add(pair)
+        for action in {pairs.chosen[pair], pairs.conflicts.get(pair, pairs.chosen[pair])}:
+            frontier += [after for _, after in arrows(pairs.classes, pair, action)]
     return Distinctions(
         pomdp=pairs.beliefs.pomdp,
         cells=pairs.beliefs.cells,
         class_of=pairs.classes.of,
-        chosen=pairs.chosen,
-        forced=pairs.forced,
+        chosen={pair: pairs.chosen[pair] for pair in sorted(needed)},
+        forced={pair: pairs.forced[pair] for pair in sorted(needed)},
         conflicts=pairs.conflicts,
         route=pairs.route,
     )
@@ -116,7 +127,7 @@ def sparse_by(product: PomdpRM) -> Sparse | None:
     """The proof that a machine encodes and is not perfect, if it does and is not."""
     known = spaces(product)
     mixed = perfect(product, known)
-    if mixed:
+    if isinstance(mixed, Perfect):
         return None
     proof = encodes(product, known)
     return Sparse(product, proof, mixed) if isinstance(proof, Encodes) else None
@@ -143,13 +154,12 @@ def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
 def _candidates(pairs: Pairs) -> Iterator[PomdpRM]:
     """Machines that may be non-perfect encoders, the simplest first."""
     pomdp = pairs.beliefs.pomdp
-    small = len(pomdp.states) <= SMALL
-    if small:
+    if len(pomdp.states) <= MANY:
         one_state = RewardMachine(("u0",), ({},), name="one-state machine")
         yield from _rewarded(PomdpRM(pomdp, Labelling.injective(pomdp), one_state))
     if not pairs.beliefs.finite:
         return
-    if small:
+    if len(pomdp.states) <= SMALL:
         yield from _rewarded(compressed_machine(pairs))
     some = sorted(islice(poolable_pairs(pairs), 100 * TRIES), key=sum)[:TRIES]
     for first, second in some:

@@ -50,17 +50,19 @@ class PairGraph:
         laws = self.quotient.law
         known = bool(laws[c] and laws[d])
         self.binding[pair] = [a for a in self.actions if known and laws[c][a] == laws[d][a]]
-        self.after[pair] = {a: tuple(self._arrows(c, d, a)) for a in self.actions if known}
-        for action, arrows in self.after[pair].items():
-            for o, after in arrows:
+        self.after[pair] = {a: tuple(arrows(self.quotient, pair, a)) for a in self.actions if known}
+        for action, ways in self.after[pair].items():
+            for o, after in ways:
                 self.before[after].append((pair, action, o))
 
-    def _arrows(self, c: int, d: int, action: int) -> Iterator[Arrow]:
-        second = self.quotient.after[d][action]
-        for o, first in self.quotient.after[c][action].items():
-            other = second.get(o)
-            if other is not None and other != first:
-                yield o, ((first, other) if first < other else (other, first))
+
+def arrows(quotient: Classes, pair: Pair, action: int) -> Iterator[Arrow]:
+    """The pairs of different classes that a common next observation leads to."""
+    first, second = (quotient.after[c][action] for c in pair)
+    for o, c in first.items():
+        d = second.get(o)
+        if d is not None and c != d:
+            yield o, ((c, d) if c < d else (d, c))
 
 
 def _pairs(quotient: Classes) -> Iterator[Pair]:

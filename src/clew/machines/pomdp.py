@@ -101,6 +101,17 @@ class Pomdp:
             notes=at.notes(),
         )
 
+    @staticmethod
+    def from_env(env: Any, latent: Any = None, **options: Any) -> Pomdp:
+        """Enumerate a world of `clew.envs`, or a small Gymnasium environment.
+
+        `latent` maps a state of the environment to its named latent variables, which together
+        identify it; the worlds of the study bring their own. See `clew.machines.worlds`.
+        """
+        from clew.machines.worlds import from_env
+
+        return from_env(env, latent, **options)
+
     def reachable(self) -> frozenset[int]:
         """The states that an episode can come to, whatever is done."""
         found = {begin.state for begin in self.start}

@@ -25,7 +25,7 @@ def rational(field: str, value: object) -> Fraction:
     if isinstance(value, bool):
         raise BadInput(f"{field}={value!r} is not valid; it must be a number")
     if isinstance(value, Rational):
-        return Fraction(value.numerator, value.denominator)
+        return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Real) and math.isfinite(value):
         return meant_by(float(value))
     if isinstance(value, str) and len(value) <= MAX_DIGITS:

@@ -13,7 +13,6 @@ from clew.machines.pomdp import Pomdp
 from clew.validate import BadInput, listing
 
 if TYPE_CHECKING:
-    from clew.envs.base import Environment
     from clew.machines.enumerate import Latent
 
 DRAWS = 20_000
@@ -26,34 +25,34 @@ class Reading(NamedTuple):
     latent: Callable[[Any], Latent]
 
 
-def from_env(
-    env: Environment | str,
-    latent: Latent | None = None,
-    levels: Iterable[tuple[Any, Any]] | None = None,
-    **options: Any,
-) -> Pomdp:
-    """Enumerate a world of `clew.envs`, by name or as an object.
+def from_env(env: Any, latent: Latent | None = None, **options: Any) -> Pomdp:
+    """Enumerate a world of `clew.envs`, by name or as an object, or a Gymnasium environment.
 
     The three worlds of the study bring their own `latent` and `levels`; others need them. See
-    `clew.machines.enumerate.from_world` for the options `reward`, `discount` and `limit`.
+    `jax_worlds.from_world` and `gym_worlds.from_gym` for the other options.
     """
+    if hasattr(env, "action_space"):
+        from clew.machines.gym_worlds import from_gym
+
+        if latent is None:
+            raise BadInput(f"{env} needs latent=…, a function from it to its latent variables")
+        return from_gym(env, latent, **options)
+
     from clew import envs
-    from clew.machines.enumerate import from_world
+    from clew.machines.jax_worlds import from_world
 
     world = envs.make(env) if isinstance(env, str) else env
     reading = READINGS.get(type(world).__name__)
-    if reading is None and (latent is None or levels is None):
+    if reading is not None:
+        latent = latent or reading.latent(world)
+        options.setdefault("levels", reading.levels(world))
+    if latent is None or "levels" not in options:
         raise BadInput(
             f"{type(world).__name__} needs latent=… and levels=…; only {listing(READINGS)} "
             "bring their own"
         )
-    if reading is not None:
-        latent = latent or reading.latent(world)
-        levels = levels if levels is not None else reading.levels(world)
-    assert latent is not None
-    assert levels is not None
     options.setdefault("name", repr(world))
-    return from_world(world, latent=latent, levels=levels, **options)
+    return from_world(world, latent, **options)
 
 
 def _memory_levels(env: Any) -> Iterable[tuple[Any, Fraction]]:
