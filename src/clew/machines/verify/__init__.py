@@ -34,7 +34,10 @@ def verify(certificate: object) -> None:
     check = _CHECKS.get(type(certificate))
     if check is None:
         raise Rejected(f"{type(certificate).__name__} is not a certificate")
-    check(certificate)
+    try:
+        check(certificate)
+    except LookupError as error:
+        raise Rejected("the certificate is incomplete") from error
 
 
 def check_sparse(proof: Sparse) -> None:
