@@ -7,7 +7,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.machines.draw.curves import Box, Curve, Outline, Point, bent, between, crossings
+from clew.machines.draw.company import Company, boxes, inside, segments
+from clew.machines.draw.curves import Box, Curve, Outline, Point, bent, between
+from clew.machines.draw.routes import Spot, Track
 
 SPOTS = st.builds(Point, st.floats(-100, 100), st.floats(-100, 100))
 CURVES = st.builds(Curve, st.tuples(SPOTS, SPOTS, SPOTS, SPOTS))
@@ -36,10 +38,33 @@ def test_a_bend_stands_off_by_its_share(bend: float) -> None:
     assert abs(middle.y + 100 * bend) < 1e-9  # to the left, which is up for an arrow to the right
 
 
-def test_crossings_and_overlaps() -> None:
-    one = [Point(0, 0), Point(10, 10)]
-    assert crossings(one, [Point(0, 10), Point(10, 0)]) == 1
-    assert crossings(one, [Point(20, 0), Point(30, 10)]) == 0
+def _straight(start: Point, end: Point) -> Track:
+    return Track(Curve((start, start, end, end)))
+
+
+def test_company() -> None:
+    state = Outline(Point(50.0, 50.0), 0.0, 10.0)
+    label = Spot(Box(0.0, 90.0, 20.0, 100.0), Point(0.0, 0.0))
+    company = Company([state], [_straight(Point(0.0, 0.0), Point(100.0, 0.0))], [label])
+    across, beside = [Point(30.0, -40.0), Point(30.0, 40.0)], [Point(0.0, 5.0), Point(90.0, 5.0)]
+    assert company.crossings(segments(across)).tolist() == [1]
+    assert company.crossings(segments(beside)).tolist() == [0]
+    assert company.close(segments(beside)[:, :2], 9.0) == 1
+    assert company.on_labels(segments([Point(5.0, 95.0), Point(5.0, 80.0)])[:, :2]) == 1
+    assert company.overlap(
+        boxes([Box(45.0, 45.0, 47.0, 48.0), Box(18.0, 95.0, 30.0, 99.0)])
+    ).tolist() == [6, 8]
+    assert company.overlap(boxes([Box(200.0, 0.0, 210.0, 9.0)])).tolist() == [0]
+
+
+@given(st.lists(SPOTS, min_size=1, max_size=9), SPOTS, st.floats(1, 90), st.floats(1, 90))
+def test_points_in_boxes(points: list[Point], centre: Point, wide: float, high: float) -> None:
+    box = Box.around(centre, wide, high)
+    rows = segments([*points, centre])[:, :2]
+    assert inside(rows, boxes([box])).tolist() == [sum(map(box.holds, points))]
+
+
+def test_distances() -> None:
     assert Box(0, 0, 4, 4).overlap(Box(3, 2, 9, 9)) == 2
     assert Box(0, 0, 4, 4).overlap(Box(5, 5, 6, 6)) == 0
     assert Outline(Point(0, 0), 10, 5).distance(Point(20, 0)) == 5

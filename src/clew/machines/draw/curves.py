@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -138,21 +136,6 @@ def between(curve: Curve, source: Outline, target: Outline, gap: float) -> Curve
     leaves = _crossing(curve, source, 0.0, 0.0)
     arrives = _crossing(curve, target, gap, 1.0)
     return curve.part(leaves, arrives) if leaves < arrives else curve
-
-
-def crossings(one: Sequence[Point], other: Sequence[Point]) -> int:
-    """How often two polylines cross."""
-    return sum(_cross(a, b, c, d) for a, b in pairwise(one) for c, d in pairwise(other))
-
-
-def _cross(a: Point, b: Point, c: Point, d: Point) -> bool:
-    if max(a.x, b.x) < min(c.x, d.x) or max(c.x, d.x) < min(a.x, b.x):
-        return False
-
-    def side(p: Point, q: Point, r: Point) -> float:
-        return (q.x - p.x) * (r.y - p.y) - (q.y - p.y) * (r.x - p.x)
-
-    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
 
 
 def _before(

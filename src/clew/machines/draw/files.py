@@ -11,7 +11,7 @@ from clew.validate import BadInput
 
 
 def to_svg(machine: RewardMachine) -> str:
-    """The machine as an SVG file's text. Nothing has to be installed for it."""
+    """The machine as an SVG file's text. Nothing further has to be installed."""
     return svg(picture(machine))
 
 

@@ -15,8 +15,8 @@ from clew.machines.machine import RewardMachine
 ROOMINESS = (1.0, 1.2, 1.45, 1.75, 2.2)
 ROOM = 20.0
 """What it costs, for each arrow, to make a picture twice as large."""
-MANY = 25
-"""With more arrows the first layout that is clear will do."""
+FEW, MANY = 30, 60
+"""Arrows: with more than a few, less is tried; with many, once: that is a map and no figure."""
 MARGIN = 10.0
 ENTRY = 30.0
 """Length of the arrow that points at the initial state."""
@@ -47,14 +47,16 @@ def picture(machine: RewardMachine) -> Picture:
 
 def _tries(drawn: Scene) -> Iterable[tuple[float, Settled]]:
     """Layouts and what is wrong with each; more room is tried until nothing lies on anything."""
-    for nth, roominess in enumerate(ROOMINESS):
+    size = len(drawn.arrows)
+    for nth, roominess in enumerate(ROOMINESS if size <= FEW else ROOMINESS[1::2]):
         clear = False
-        for longest_first in (False, True):
-            settled = settle(drawn, place(drawn, roominess), longest_first)
+        for longest_first in (False, True) if size <= FEW else (False,):
+            rounds = 3 if size <= MANY else 1
+            settled = settle(drawn, place(drawn, roominess), longest_first, rounds)
             trouble = settled.trouble()
             clear = clear or not trouble
-            yield 20 * trouble + settled.cost() + ROOM * len(drawn.arrows) * roominess, settled
-        if clear and (nth >= 1 or len(drawn.arrows) > MANY):
+            yield 20 * trouble + settled.cost() + ROOM * size * roominess, settled
+        if (clear and nth >= 1) or size > MANY:
             return
 
 

@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from clew.machines.draw.curves import Box, Curve, Outline, Point, bent, between
 from clew.machines.draw.scene import Arrow
 from clew.machines.draw.typeset import LINE, SIZE, width
@@ -59,10 +61,9 @@ class Track:
         return [*self.points[:-1:3], self.points[-1]]
 
     @cached_property
-    def box(self) -> Box:
-        """The smallest box around the points."""
-        xs, ys = [p.x for p in self.points], [p.y for p in self.points]
-        return Box(min(xs), min(ys), max(xs), max(ys))
+    def array(self) -> np.ndarray:
+        """The points as rows."""
+        return np.array(self.points, float)
 
 
 def tracks(
