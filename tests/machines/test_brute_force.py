@@ -64,7 +64,7 @@ def run(examples: int, states: int, tries: int, number: int) -> Counter[str | No
     @settings(
         max_examples=examples,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
         database=None,
     )
     @given(tiny_pomdps())

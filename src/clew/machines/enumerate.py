@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
@@ -15,6 +16,8 @@ Latent = Callable[[Any], Mapping[str, Hashable]]
 Key = tuple[Hashable, ...]
 END = "end"
 LIMIT = 200_000
+WALKERS, RETRACED = 16, 150
+"""Random episodes that are compared with the finished table, and for how many steps."""
 
 
 class Taken(NamedTuple):
@@ -34,6 +37,8 @@ class Walker(Protocol):
     """The latent variables, in the order of the keys."""
     seen: dict[Hashable, int]
     """The observations so far, numbered."""
+    longest: int
+    """Steps that an episode can have before a time limit interferes."""
 
     def step(self, states: Sequence[Any]) -> tuple[list[tuple[Taken, ...]], list[list[Any]]]:
         """What every action does to each state, and the states after."""
@@ -71,8 +76,11 @@ def walk(
                     table.ends[one.key] = None
                 else:
                     arrived.append((one.key, state))
-        table.check(walker, arrived)
+        known = [(key, state) for key, state in arrived if key in table.rows]
+        if known:
+            table.check(walker, known)
         frontier = table.new(arrived)
+    table.retrace(walker, begins)
     return _pomdp(table, walker, begins, rational("discount", discount), name)
 
 
@@ -84,7 +92,6 @@ class _Table:
         self.rows: dict[Key, tuple[Taken, ...]] = {}
         self.known: dict[Key, Any] = {}
         self.ends: dict[Key, None] = {}
-        self.checked: set[Key] = set()
 
     def new(self, arrived: Sequence[tuple[Key, Any]]) -> list[tuple[Key, Any]]:
         fresh = {key: state for key, state in arrived if key not in self.known}
@@ -96,21 +103,30 @@ class _Table:
             )
         return list(fresh.items())
 
-    def check(self, walker: Walker, arrived: Sequence[tuple[Key, Any]]) -> None:
-        """Step one more state of every known key: the same variables must mean the same future."""
-        again = {
-            key: state for key, state in arrived if key in self.rows and key not in self.checked
-        }
-        self.checked.update(again)
-        if not again:
-            return
-        for key, row in zip(again, walker.step(list(again.values()))[0], strict=True):
+    def check(self, walker: Walker, met: Sequence[tuple[Key, Any]]) -> list[list[Any]]:
+        """Step states of known keys again: the same variables must mean the same future."""
+        rows, after = walker.step([state for _, state in met])
+        for (key, _), row in zip(met, rows, strict=True):
             if row != self.rows[key]:
                 shown = dict(zip(walker.names, key, strict=True))
                 raise BadInput(
                     f"latent variables are too few: states with {shown} behave differently "
                     "(does the reward depend on something else?)"
                 )
+        return after
+
+    def retrace(self, walker: Walker, begins: Sequence[First]) -> None:
+        """Random episodes, compared with the table step by step."""
+        rng = random.Random(0)
+        met: list[tuple[Key, Any]] = []
+        for _ in range(min(RETRACED, walker.longest)):
+            while len(met) < WALKERS:
+                begin = rng.choice(begins)
+                met.append((begin.key, begin.state))
+            after = self.check(walker, met)
+            turns = [(self.rows[key], states) for (key, _), states in zip(met, after, strict=True)]
+            moved = [(rng.randrange(len(row)), row, states) for row, states in turns]
+            met = [(row[a].key, states[a]) for a, row, states in moved if not row[a].ended]
 
 
 def _pomdp(

@@ -44,6 +44,8 @@ class GymWalker:
         if count is None:
             raise BadInput(f"{env} has no finite set of actions; its action space must be Discrete")
         self.env, self.latent = env, latent
+        spec = getattr(env, "spec", None)
+        self.longest = (getattr(spec, "max_episode_steps", None) or 10**6) - 1
         self.actions = tuple(f"a{i}" for i in range(int(count)))
         self.first = int(getattr(env.action_space, "start", 0))
         self.names: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ class JaxWalker:
         self.env, self.latent = env, latent
         self.prices = [meant_by(float(price)) for price in prices]
         self.actions = env.action_names
+        self.longest = env.horizon - 1
         self.names: tuple[str, ...] = ()
         self.seen: dict[Hashable, int] = {}
         key = jax.random.key(0)

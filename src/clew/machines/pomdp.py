@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -78,6 +79,12 @@ class Pomdp:
 
         `first` names the observation before the first action; without it, o₀ is drawn from ω.
         """
+        for kind, some in (
+            ("states", states),
+            ("actions", actions),
+            ("observations", observations),
+        ):
+            _check_distinct(kind, some)
         at = _Door(states, observations, first)
         begins = (
             Begin(s, o, p_s * p_o)
@@ -166,11 +173,7 @@ class _Door:
 
 def _check_names(pomdp: Pomdp) -> None:
     for kind in ("states", "actions", "observations"):
-        names = getattr(pomdp, kind)
-        twice = {name for name in names if names.count(name) > 1} if _repeats(names) else ()
-        if not names or twice:
-            problem = f"{sorted(twice)} occur twice" if twice else "there are none"
-            raise BadInput(f"{kind} of {pomdp.name} are not valid: {problem}")
+        _check_distinct(kind, getattr(pomdp, kind))
     for variable, values in pomdp.variables.items():
         if len(values) != len(pomdp.states):
             raise BadInput(
@@ -214,5 +217,8 @@ def _check_terminal(pomdp: Pomdp) -> None:
                 )
 
 
-def _repeats(names: Sequence[str]) -> bool:
-    return len(set(names)) < len(names)
+def _check_distinct(kind: str, names: Sequence[str]) -> None:
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if not names or twice:
+        problem = f"{twice} occur twice" if twice else "there are none"
+        raise BadInput(f"{kind} are not valid: {problem}")
