@@ -21,7 +21,7 @@ from clew.machines.perfect import Mixed, Perfect, perfect
 from clew.machines.pomdp import Pomdp
 from clew.machines.product import PomdpRM
 from clew.machines.quotient import compressed_machine, merged_machine
-from clew.machines.spaces import spaces
+from clew.machines.spaces import Spaces, spaces
 from clew.machines.structure import admits
 from clew.machines.witness import pooling_machine
 
@@ -84,8 +84,8 @@ def density(pairs: Pairs) -> Verdict:
     beliefs, pomdp = pairs.beliefs, pairs.beliefs.pomdp
     if beliefs.finite and next(poolable_pairs(pairs), None) is None:
         return Dense(distinctions(pairs))
-    for product in _candidates(pairs):
-        found = sparse_by(product)
+    for product, known in _candidates(pairs):
+        found = sparse_by(product, known)
         if found is not None:
             return found
     if not beliefs.finite:
@@ -123,9 +123,9 @@ def distinctions(pairs: Pairs) -> Distinctions:
     )
 
 
-def sparse_by(product: PomdpRM) -> Sparse | None:
+def sparse_by(product: PomdpRM, known: Spaces | None = None) -> Sparse | None:
     """The proof that a machine encodes and is not perfect, if it does and is not."""
-    known = spaces(product)
+    known = known or spaces(product)
     mixed = perfect(product, known)
     if isinstance(mixed, Perfect):
         return None
@@ -151,7 +151,7 @@ def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
                 yield first, second
 
 
-def _candidates(pairs: Pairs) -> Iterator[PomdpRM]:
+def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
     """Machines that may be non-perfect encoders, the simplest first."""
     pomdp = pairs.beliefs.pomdp
     if len(pomdp.states) <= MANY:
@@ -165,13 +165,14 @@ def _candidates(pairs: Pairs) -> Iterator[PomdpRM]:
     for first, second in some:
         product = pooling_machine(pairs, first, second)
         if product is not None:
-            yield product
+            yield product, None
     for first, second in some:
         yield from _rewarded(merged_machine(pairs.beliefs, first, second))
 
 
-def _rewarded(structure: PomdpRM) -> Iterator[PomdpRM]:
-    """The structure with rewards that make it encode, if there are any."""
-    answer = admits(structure)
+def _rewarded(structure: PomdpRM) -> Iterator[tuple[PomdpRM, Spaces]]:
+    """The structure with rewards that make it encode, if there are any, and its spaces."""
+    known = spaces(structure)
+    answer = admits(structure, known)
     if isinstance(answer, PomdpRM):
-        yield answer
+        yield answer, known

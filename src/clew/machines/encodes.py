@@ -76,27 +76,30 @@ def encodes(product: PomdpRM, known: Spaces | None = None, default: int = 0) -> 
     at_start = start_returns(product, tail)
     if at_start.pomdp != at_start.machine:
         return _differs(product, tail, known.basis[0].history, default, default)
+    rest = imbalances(product, potential)
     for vector in known.basis:
-        for action in range(len(product.pomdp.actions)):
-            if imbalance(product, potential, vector, action) != 0:
+        for action, row in enumerate(rest):
+            o, u = vector.site
+            if sum((w * row[s, o, u] for s, w in vector.weights.items()), Fraction(0)):
                 return _differs(product, tail, vector.history, action, default)
     return Encodes(product, potential, known.basis)
 
 
-def imbalance(
-    product: PomdpRM, potential: Mapping[Triple, Fraction], vector: Vector, action: int
-) -> Fraction:
-    """Left minus right side of the equation, times the weight of the vector."""
-    (o, u), gamma = vector.site, product.pomdp.discount
-    total = Fraction(0)
-    for s, weight in vector.weights.items():
-        here = -potential[s, o, u]
-        for branch in product.pomdp.steps[s][action]:
-            u2, paid = product.step(u, o, action, branch.observation)
-            after = potential[branch.state, branch.observation, u2]
-            here += branch.probability * (paid - branch.reward + gamma * after)
-        total += weight * here
-    return total
+def imbalances(
+    product: PomdpRM, potential: Mapping[Triple, Fraction]
+) -> list[dict[Triple, Fraction]]:
+    """Left minus right side of the equation, by action, for every triple alone."""
+    gamma = product.pomdp.discount
+    found: list[dict[Triple, Fraction]] = [{} for _ in product.pomdp.actions]
+    for (s, o, u), value in potential.items():
+        for action, row in enumerate(product.pomdp.steps[s]):
+            here = -value
+            for b in row:
+                u2, paid = product.step(u, o, action, b.observation)
+                after = potential[b.state, b.observation, u2]
+                here += b.probability * (paid - b.reward + gamma * after)
+            found[action][s, o, u] = here
+    return found
 
 
 def surprises(product: PomdpRM) -> Iterator[Surprise]:

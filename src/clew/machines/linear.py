@@ -10,7 +10,8 @@ from math import gcd, lcm
 from clew.machines.graphs import components
 from clew.machines.lifting import lifted_solution
 
-Sparse = Mapping[int, Fraction]
+Number = Fraction | int
+Sparse = Mapping[int, Number]
 DENSE_BELOW = 40
 """Smaller components are eliminated outright; larger ones are solved modulo a prime and lifted."""
 
@@ -33,8 +34,8 @@ def fixed_point(constants: Sequence[Fraction], terms: Sequence[Sparse]) -> list[
             solution[i] = known[0] / (1 - terms[i].get(i, Fraction(0)))
             continue
         rows = [
-            {place[i]: Fraction(1) - terms[i].get(i, Fraction(0))}
-            | {place[j]: -k for j, k in terms[i].items() if j in place and j != i}
+            {place[i]: 1 - Fraction(terms[i].get(i, 0))}
+            | {place[j]: -Fraction(k) for j, k in terms[i].items() if j in place and j != i}
             for i in component
         ]
         small = len(component) < DENSE_BELOW
@@ -51,7 +52,7 @@ def _eliminated(rows: Sequence[Sparse], right: Sequence[Fraction]) -> list[Fract
     return [answer[j] for j in range(len(rows))]
 
 
-def solve(rows: Sequence[Sparse], right: Sequence[Fraction]) -> dict[int, Fraction] | None:
+def solve(rows: Sequence[Sparse], right: Sequence[Number]) -> dict[int, Fraction] | None:
     """A solution of Σ_j rows_i[j] · x_j = right_i, or None. Unknowns left free are not listed.
 
     Rows are kept in whole numbers without a common factor. The next pivot is taken from the

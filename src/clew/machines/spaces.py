@@ -9,7 +9,8 @@ every history.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import NamedTuple
@@ -38,7 +39,6 @@ class Vector(NamedTuple):
 class Spaces:
     """A basis of histories for every site, in breadth-first order: prefixes come first."""
 
-    product: PomdpRM
     basis: tuple[Vector, ...]
     triples: tuple[Triple, ...]
     """Everything that can occur together, states first."""
@@ -52,38 +52,40 @@ class Spaces:
 
 
 def spaces(product: PomdpRM) -> Spaces:
-    """Search until no successor of a basis vector is new."""
+    """Search until no successor of a basis vector is new. It looks at transitions, not rewards."""
     step = Stepper(product.pomdp)
     found = reachable(product)
-    room: dict[Site, int] = defaultdict(int)
-    for _, o, u in found:
-        room[o, u] += 1
+    room = Counter((o, u) for _, o, u in found)
+    # a space that is full contains everything: what leads there need not be worked out
+    wanting = Counter(o for o, _ in room)
     spans: dict[Site, Span] = defaultdict(Span)
     basis: list[Vector] = []
 
     def offer(history: History, site: Site, weights: dict[int, int]) -> None:
-        # a space that is full already contains everything
         if len(spans[site]) < room[site] and spans[site].add(weights):
             basis.append(Vector(history, site, weights))
+            wanting[site[0]] -= len(spans[site]) == room[site]
 
     for cell, _ in step.begin():
-        offer(
-            (cell.observation,), (cell.observation, product.machine.initial), dict(cell.posterior)
-        )
+        site = (cell.observation, product.machine.initial)
+        offer((cell.observation,), site, dict(cell.posterior))
     for history, (o, u), weights in basis:
         for a in range(len(product.pomdp.actions)):
-            for o2, after in push(step, weights, a).items():
+            for o2, after in push(step, weights, a, wanting).items():
                 offer((*history, a, o2), (o2, product.step(u, o, a, o2).state), after)
-    return Spaces(product, tuple(basis), found)
+    return Spaces(tuple(basis), found)
 
 
-def push(step: Stepper, weights: dict[int, int], action: int) -> dict[int, dict[int, int]]:
-    """The filters after an action, by next observation."""
+def push(
+    step: Stepper, weights: dict[int, int], action: int, wanting: Mapping[int, int]
+) -> dict[int, dict[int, int]]:
+    """The filters after an action, by those next observations that are still wanting."""
     seen: dict[int, dict[int, int]] = {}
     for s, w in weights.items():
         for s2, o, _, p in step.whole[s][action]:
-            after = seen.setdefault(o, {})
-            after[s2] = after.get(s2, 0) + w * p
+            if wanting[o]:
+                after = seen.setdefault(o, {})
+                after[s2] = after.get(s2, 0) + w * p
     return {o: _reduced(after) for o, after in sorted(seen.items())}
 
 

@@ -8,16 +8,19 @@ It has a solution, which makes the structure an encoder, or a combination of its
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
+from math import lcm
+from typing import NamedTuple
 
 from clew.machines.linear import solve
 from clew.machines.machine import Edge, Label, RewardMachine
 from clew.machines.product import PomdpRM
-from clew.machines.spaces import History, Spaces, Triple, Vector, spaces
+from clew.machines.spaces import History, Spaces, Triple, spaces
 
 Unknown = Triple | tuple[int, Label]
-Equation = tuple[dict[Unknown, Fraction], Fraction]
 
 
 @dataclass(frozen=True)
@@ -40,71 +43,95 @@ def admits(product: PomdpRM, known: Spaces | None = None) -> PomdpRM | Refuted:
     The rewards that `product` has are not looked at.
     """
     known = known or spaces(product)
-    origin: list[tuple[History | None, int]] = [(None, 0)]
-    equations = [start_equation(product)]
-    for vector in known.basis:
-        for action in range(len(product.pomdp.actions)):
-            origin.append((vector.history, action))
-            equations.append(equation(product, vector, action))
+    equations = [_start(product), *_equations(product, known)]
+    right = [equation.right for equation in equations]
+    rows: list[dict[int, int]] = []
     # rewards alone, with Ψ = 0, make a machine that is easier to read, where they suffice
     for keep in (_is_reward, lambda unknown: True):
         names: dict[Unknown, int] = {}
         rows = [
-            {names.setdefault(x, len(names)): k for x, k in left.items() if keep(x)}
-            for left, _ in equations
+            {names.setdefault(x, len(names)): k for x, k in equation.left.items() if keep(x)}
+            for equation in equations
         ]
-        solution = solve(rows, [value for _, value in equations])
+        solution = solve(rows, right)
         if solution is not None:
             paid = {x: solution.get(place, Fraction(0)) for x, place in names.items()}
             return replace(product, machine=_with_rewards(product.machine, paid))
-    return Refuted(product, _combination(rows, [value for _, value in equations], origin))
+    return Refuted(product, _combination(rows, equations))
+
+
+class Equation(NamedTuple):
+    """E[ρ + γΨ(h a o')] − Ψ(h) = E[r], times `scale`, which makes everything whole."""
+
+    history: History | None
+    action: int
+    left: dict[Unknown, int]
+    right: int
+    scale: int
+
+
+def _start(product: PomdpRM) -> Equation:
+    """E[Ψ(o₀)] = 0."""
+    scale = lcm(*(b.probability.denominator for b in product.pomdp.start))
+    left: dict[Unknown, int] = defaultdict(int)
+    for b in product.pomdp.start:
+        left[b.state, b.observation, product.machine.initial] += int(b.probability * scale)
+    return Equation(None, 0, left, 0, scale)
+
+
+def _equations(product: PomdpRM, known: Spaces) -> Iterator[Equation]:
+    """One for every history of the basis and action: weighted sums over single triples."""
+    gamma, steps = product.pomdp.discount, product.pomdp.steps
+    branches = [b for rows in steps for row in rows for b in row]
+    scale = gamma.denominator * lcm(*(b.probability.denominator for b in branches))
+    scale *= lcm(*(b.reward.denominator for b in branches))
+
+    @cache
+    def alone(s: int, o: int, u: int, action: int) -> tuple[dict[Unknown, int], int]:
+        left: dict[Unknown, int] = defaultdict(int)
+        left[s, o, u] -= scale
+        for b in steps[s][action]:
+            chance = b.probability * scale
+            u2 = product.step(u, o, action, b.observation).state
+            left[u, product.labelling(o, action, b.observation)] += int(chance)
+            left[b.state, b.observation, u2] += int(gamma * chance)
+        return left, int(sum(b.probability * b.reward * scale for b in steps[s][action]))
+
+    for vector in known.basis:
+        for action in range(len(product.pomdp.actions)):
+            left: dict[Unknown, int] = defaultdict(int)
+            right = 0
+            for s, weight in vector.weights.items():
+                part, value = alone(s, *vector.site, action)
+                for x, k in part.items():
+                    left[x] += weight * k
+                right += weight * value
+            total = scale * sum(vector.weights.values())
+            left = {x: k for x, k in left.items() if k}
+            yield Equation(vector.history, action, left, right, total)
 
 
 def _is_reward(unknown: Unknown) -> bool:
     return len(unknown) == 2
 
 
-def start_equation(product: PomdpRM) -> Equation:
-    """E[Ψ(o₀)] = 0."""
-    left: dict[Unknown, Fraction] = defaultdict(Fraction)
-    for b in product.pomdp.start:
-        left[b.state, b.observation, product.machine.initial] += b.probability
-    return left, Fraction(0)
-
-
-def equation(product: PomdpRM, vector: Vector, action: int) -> Equation:
-    """E[ρ + γΨ(h a o')] − Ψ(h) = E[r]."""
-    (o, u), gamma = vector.site, product.pomdp.discount
-    left: dict[Unknown, Fraction] = defaultdict(Fraction)
-    right = Fraction(0)
-    total = sum(vector.weights.values())
-    for s, whole in vector.weights.items():
-        weight = Fraction(whole, total)
-        left[s, o, u] -= weight
-        for b in product.pomdp.steps[s][action]:
-            chance = weight * b.probability
-            u2 = product.step(u, o, action, b.observation).state
-            left[u, product.labelling(o, action, b.observation)] += chance
-            left[b.state, b.observation, u2] += gamma * chance
-            right += chance * b.reward
-    return {x: k for x, k in left.items() if k}, right
-
-
 def _combination(
-    rows: list[dict[int, Fraction]],
-    right: list[Fraction],
-    origin: list[tuple[History | None, int]],
+    rows: list[dict[int, int]], equations: list[Equation]
 ) -> tuple[tuple[History | None, int, Fraction], ...]:
     """The multiples y with yA = 0 and y·b = 1: a system of the same kind, turned around."""
-    turned: dict[int, dict[int, Fraction]] = defaultdict(dict)
+    turned: dict[int, dict[int, int]] = defaultdict(dict)
     for i, row in enumerate(rows):
         for j, value in row.items():
             turned[j][i] = value
-    system = [*turned.values(), {i: b for i, b in enumerate(right) if b}]
-    answer = solve(system, [*([Fraction(0)] * len(turned)), Fraction(1)])
+    right = {i: equation.right for i, equation in enumerate(equations) if equation.right}
+    answer = solve([*turned.values(), right], [*([0] * len(turned)), 1])
     if answer is None:
         raise ArithmeticError("a linear system must have a solution or a refutation")
-    return tuple((*origin[i], y) for i, y in sorted(answer.items()) if y)
+    return tuple(
+        (equations[i].history, equations[i].action, y * equations[i].scale)
+        for i, y in sorted(answer.items())
+        if y
+    )
 
 
 def _with_rewards(machine: RewardMachine, paid: dict[Unknown, Fraction]) -> RewardMachine:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping
 from fractions import Fraction
 
 from clew.machines.pomdp import Pomdp
@@ -31,12 +31,15 @@ def first_filters(pomdp: Pomdp) -> dict[int, Weights]:
     return found
 
 
-def next_filters(pomdp: Pomdp, weights: Weights, action: int) -> dict[int, Weights]:
-    """By next observation."""
+def next_filters(
+    pomdp: Pomdp, weights: Weights, action: int, only: Container[int] | None = None
+) -> dict[int, Weights]:
+    """By next observation; if `only` some are asked for, by those."""
     found: dict[int, Weights] = defaultdict(lambda: defaultdict(Fraction))
     for s, weight in weights.items():
         for b in pomdp.steps[s][action]:
-            found[b.observation][b.state] += weight * b.probability
+            if only is None or b.observation in only:
+                found[b.observation][b.state] += weight * b.probability
     return found
 
 
@@ -70,7 +73,7 @@ def along(product: PomdpRM, history: tuple[int, ...]) -> tuple[Weights, int]:
     demand(o in filters, "a history begins with an observation that cannot come first")
     weights = filters[o]
     for action, o2 in zip(history[1::2], history[2::2], strict=True):
-        filters = next_filters(product.pomdp, weights, action)
+        filters = next_filters(product.pomdp, weights, action, (o2,))
         demand(o2 in filters, "a history has probability zero")
         weights, u, o = filters[o2], product.step(u, o, action, o2).state, o2
     return normalised(weights), u
@@ -112,12 +115,32 @@ def check_basis(product: PomdpRM, histories: Iterable[tuple[int, ...]]) -> list[
         weights, u = along(product, history)
         basis.append(((history[-1], u), weights))
         spans[history[-1], u].add(weights)
+    room = _room(product)
     for o, weights in first_filters(product.pomdp).items():
         inside = not spans[o, product.machine.initial].rest(weights)
         demand(inside, "a first observation lies outside of the basis")
+    # a span as large as its site has room contains everything; look at the others only
+    wanting = {site for site, size in room.items() if len(spans[site].rows) < size}
+    shown = {o for o, _ in wanting}
     for (o, u), weights in basis:
         for action in range(len(product.pomdp.actions)):
-            for o2, after in next_filters(product.pomdp, weights, action).items():
+            for o2, after in next_filters(product.pomdp, weights, action, shown).items():
                 site = (o2, product.step(u, o, action, o2).state)
-                demand(not spans[site].rest(after), "a successor lies outside of the basis")
+                inside = site not in wanting or not spans[site].rest(after)
+                demand(inside, "a successor lies outside of the basis")
     return basis
+
+
+def _room(product: PomdpRM) -> dict[tuple[int, int], int]:
+    """How many states are possible at each site."""
+    found = {(b.state, b.observation, product.machine.initial) for b in product.pomdp.start}
+    frontier = list(found)
+    while frontier:
+        s, o, u = frontier.pop()
+        for action, row in enumerate(product.pomdp.steps[s]):
+            for b in row:
+                u2 = product.step(u, o, action, b.observation).state
+                if (after := (b.state, b.observation, u2)) not in found:
+                    found.add(after)
+                    frontier.append(after)
+    return Counter((o, u) for _, o, u in found)
