@@ -12,9 +12,8 @@ import pytest
 from rich.console import Console
 
 from clew.cli import classify as command
-from clew.machines import classify as answers
-from clew.machines import gallery
-from clew.machines.classify import classify, summary
+from clew.machines import classify, gallery
+from clew.machines.classify import summary
 from clew.machines.formats import write
 from clew.machines.library.cue import cue_machine
 from clew.validate import BadInput
@@ -53,7 +52,7 @@ def test_what_a_bonus_is_expected_to_do(name: str, verdict: str, outcome: str) -
 
 
 def test_too_many_pairs_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "PAIRS", 41)
+    monkeypatch.setattr(sys.modules["clew.machines.classify"], "PAIRS", 41)
     with pytest.raises(BadInput, match="15 posteriors and 42 pairs of them"):
         classify(gallery.make("Dictation-dense"))
 

@@ -12,9 +12,9 @@ from rich.table import Table
 
 from clew import envs
 from clew.cli.words import about_machine, about_profile, about_verdict, diagnosis_words
-from clew.machines import classify as answers
+from clew.machines import classify as decide
 from clew.machines import gallery
-from clew.machines.classify import POSTERIORS, Classification
+from clew.machines.classify import POSTERIORS, Classification, summary
 from clew.machines.examine import examine
 from clew.machines.machine import RewardMachine
 from clew.machines.pomdp import Pomdp
@@ -46,10 +46,10 @@ def classify(
         raise BadInput(f"{what!r} holds a machine without a POMDP: there is nothing to classify")
     pomdp = model.pomdp if isinstance(model, PomdpRM) else model
     examined = examine(model) if isinstance(model, PomdpRM) else None
-    answer = answers.classify(pomdp, limit)
+    answer = decide(pomdp, limit)
     console = Console()
     if json:
-        plain = answers.summary(answer)
+        plain = summary(answer)
         if examined is not None:
             plain["machine"] = about_machine(examined)
         print(dumps(plain, ensure_ascii=False, indent=2))

@@ -66,12 +66,15 @@ def _memory(profile: Profile) -> tuple[Tally, str]:
     """What has to be remembered: the variables that an episode is made of, or else everything.
 
     Where the agent is changes all the time, and is for the most part seen again; what is fixed
-    for the episode, and hidden, is what memory is for.
+    for the episode, and hidden, is what memory is for. Each variable is judged by the pairs that
+    differ in it alone: two that differ in another as well may be told apart by that one later.
     """
-    fixed = sorted(name for name in profile.fixed if profile.variables[name].pairs)
-    if not fixed:
-        return profile.total, "memory"
     total = Tally()
-    for name in fixed:
+    for name in profile.fixed:
         total += profile.variables[name]
-    return total, " or ".join(fixed)
+    names = " or ".join(sorted(profile.fixed))
+    if total.required:
+        return total, names
+    if profile.level.pairs:
+        return profile.level, names
+    return profile.total, "memory"

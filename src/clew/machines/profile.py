@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -50,6 +50,8 @@ class Profile:
     variables: Mapping[str, Tally]
     fixed: frozenset[str]
     """Variables that no step changes before the episode is over: what a level is made of."""
+    level: Tally
+    """Pairs that differ in the fixed variables, one or more of them, and in nothing else."""
 
 
 def profile(pairs: Pairs, best: Optimal) -> Profile:
@@ -62,14 +64,16 @@ def profile(pairs: Pairs, best: Optimal) -> Profile:
     together: dict[int, list[int]] = defaultdict(list)
     for number, cell in enumerate(beliefs.cells):
         together[cell.observation].append(number)
-    total = Tally()
+    fixed = fixed_variables(beliefs)
+    lasting = {place for place, variable in enumerate(variables) if variable in fixed}
+    total, level = Tally(), Tally()
     only: dict[str, Tally] = dict.fromkeys(variables, Tally())
     for some in together.values():
         total += _tally(pairs, best, combinations(some, 2))
+        level += _tally(pairs, best, _differing(some, marginals, lasting))
         for place, variable in enumerate(variables):
-            alone = _differing(some, marginals, place)
-            only[variable] += _tally(pairs, best, alone)
-    return Profile(total, only, fixed_variables(beliefs))
+            only[variable] += _tally(pairs, best, _differing(some, marginals, {place}))
+    return Profile(total, only, fixed, level)
 
 
 def marginal(beliefs: Filter, cell: Cell, variable: str) -> Marginal:
@@ -100,16 +104,16 @@ def fixed_variables(beliefs: Filter) -> frozenset[str]:
 
 
 def _differing(
-    cells: list[int], marginals: list[list[Marginal]], place: int
+    cells: list[int], marginals: list[list[Marginal]], places: Set[int]
 ) -> Iterator[tuple[int, int]]:
-    """The pairs that agree in every marginal but this one."""
+    """The pairs that differ in some of these marginals, and agree in all others."""
     alike: dict[tuple, list[int]] = defaultdict(list)
     for cell in cells:
-        others = marginals[cell][:place] + marginals[cell][place + 1 :]
+        others = (each for place, each in enumerate(marginals[cell]) if place not in places)
         alike[tuple(others)].append(cell)
     for some in alike.values():
         for first, second in combinations(some, 2):
-            if marginals[first][place] != marginals[second][place]:
+            if marginals[first] != marginals[second]:
                 yield first, second
 
 
