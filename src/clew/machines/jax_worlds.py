@@ -9,10 +9,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from clew.envs.base import Environment
+from clew.envs.base import Environment, Step
 from clew.machines.enumerate import LIMIT, First, Latent, Taken, walk
 from clew.machines.pomdp import Pomdp
 from clew.machines.rationals import meant_by, rational
+
+BATCH = 256
 
 
 def from_world(
@@ -56,26 +58,31 @@ class JaxWalker:
 
     def step(self, states: Sequence[Any]) -> tuple[list[tuple[Taken, ...]], list[list[Any]]]:
         """What every action does to each state, and the states after."""
-        n = len(self.actions)
-        # lengths are rounded up, so that few programs are compiled
-        padded = [*states, *[states[0]] * (_rounded(len(states)) - len(states))]
-        stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
-        after, step = jax.tree.map(np.asarray, self._step(stacked, np.arange(n)))
-        flat = _split(after, 2)
-        landed = [flat[i * n : (i + 1) * n] for i in range(len(states))]
-        taken = [
-            tuple(
-                Taken(
-                    self._key(landed[i][a]),
-                    self._number(step.obs[i, a]),
-                    self._paid(step.events[i, a]),
-                    bool(step.terminated[i, a]),
-                )
-                for a in range(n)
-            )
-            for i in range(len(states))
-        ]
+        taken, landed = [], []
+        for first in range(0, len(states), BATCH):
+            some = states[first : first + BATCH]
+            # always as many at a time, so that one program is compiled
+            after, step = self._batch([*some, *[some[0]] * (BATCH - len(some))])
+            n = len(self.actions)
+            flat = _split(after, 2)
+            for i in range(len(some)):
+                row = flat[i * n : (i + 1) * n]
+                landed.append(row)
+                taken.append(tuple(self._taken(row[a], step, i, a) for a in range(n)))
         return taken, landed
+
+    def _batch(self, states: list[Any]) -> tuple[Any, Step]:
+        stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
+        answer = self._step(stacked, np.arange(len(self.actions)))
+        return jax.tree.map(np.asarray, answer)
+
+    def _taken(self, state: Any, step: Step, i: int, a: int) -> Taken:
+        return Taken(
+            self._key(state),
+            self._number(np.asarray(step.obs)[i, a]),
+            self._paid(np.asarray(step.events)[i, a]),
+            bool(step.terminated[i, a]),
+        )
 
     def _key(self, state: Any) -> tuple[Hashable, ...]:
         variables = self.latent(state)
@@ -95,10 +102,3 @@ def _split(batch: Any, depth: int) -> list[Any]:
     leaves, form = jax.tree.flatten(batch)
     flat = [leaf.reshape(-1, *leaf.shape[depth:]) for leaf in leaves]
     return [form.unflatten([leaf[i] for leaf in flat]) for i in range(len(flat[0]))]
-
-
-def _rounded(n: int) -> int:
-    size = 16
-    while size < n:
-        size *= 4
-    return size
