@@ -3,10 +3,10 @@
 The gates are read in order, as the paper reads them:
 
 1. bonuses are redundant → **null**: they cannot reorder policies;
-2. all memory that good play requires is supervised, and one-step rewards misrank actions →
-   **equalise**: the bonus supplies what is missing, and retention is trained by the reward;
-3. good play requires memory that the reward does not supervise → **amplify**: the bonus multiplies
-   what an architecture retains by itself;
+2. every variable that good play has to remember is supervised, and one-step rewards misrank
+   actions → **equalise**: the bonus supplies what is missing, the reward trains retention;
+3. good play has to remember a variable that the reward does not supervise at all → **amplify**: the
+   bonus multiplies what an architecture retains by itself;
 4. supervised and well ranked → **null**: there is no exploratory deficit to correct.
 """
 
@@ -22,8 +22,13 @@ from clew.machines.redundancy import ARRIVAL, Redundancy
 Outcome = Literal["null", "equalise", "amplify", "undecided"]
 LIMITS = (
     "a statement about the objective and its optimal policies, not about how fast they are learned",
-    "amplify and equalise rest on the study's experiments; only the null outcomes are theorems",
+    "only null, by redundancy or for a dense reward, is a theorem; amplify and equalise rest on "
+    "the study's experiments",
     "how much has to be retained, and how well an architecture can, is not looked at",
+)
+PARTLY = (
+    "some pairs that good play tells apart may be pooled, for instance where one more look would "
+    "tell them apart before any reward depends on it; memory counts as supervised all the same"
 )
 
 
@@ -40,41 +45,39 @@ def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diag
     """Read the gates in order."""
     if redundancy.holds:
         return Diagnosis("null", (redundancy.reason,), (*LIMITS, ARRIVAL))
-    memory, what = _memory(profile)
-    kept, needed = memory.required_unpoolable, memory.required
+    memory = required_memory(profile)
     ranked = (
         "one-step rewards misrank actions, even with perfect memory"
         if ranking.misranked
         else "one-step rewards rank an optimal action first, given perfect memory"
     )
-    if needed > kept:
-        reason = (
-            f"of the {needed:,} pairs of situations that look the same and that good play tells "
-            f"apart by {what}, the reward forces an encoder to tell {kept:,} apart"
-        )
-        return Diagnosis("amplify", (reason, ranked))
-    supervised = (
-        f"whatever good play tells apart by {what} (pairs that look the same: {needed:,}) is "
-        "supervised: every machine that encodes the reward keeps it apart"
-        if needed
-        else f"good play tells no situations that look the same apart by {what}"
-    )
-    return Diagnosis("equalise" if ranking.misranked else "null", (supervised, ranked))
+    reasons = [
+        f"good play tells situations apart by {what} although they look the same; of these "
+        f"{tally.required:,} pairs, the reward forces every encoder to keep "
+        f"{tally.required_unpoolable:,} apart"
+        for what, tally in memory.items()
+    ] or ["good play tells no situations apart that look the same: no memory is required"]
+    unsupervised = any(not tally.required_unpoolable for tally in memory.values())
+    partly = any(tally.required_unpoolable < tally.required for tally in memory.values())
+    limits = LIMITS if unsupervised or not partly else (*LIMITS, PARTLY)
+    outcome: Outcome = "equalise" if ranking.misranked else "null"
+    return Diagnosis("amplify" if unsupervised else outcome, (*reasons, ranked), limits)
 
 
-def _memory(profile: Profile) -> tuple[Tally, str]:
-    """What has to be remembered: the variables that an episode is made of, or else everything.
+def required_memory(profile: Profile) -> dict[str, Tally]:
+    """What good play has to remember: the variables that an episode is made of, or everything.
 
     Where the agent is changes all the time, and is for the most part seen again; what is fixed
     for the episode, and hidden, is what memory is for. Each variable is judged by the pairs that
     differ in it alone: two that differ in another as well may be told apart by that one later.
     """
-    total = Tally()
-    for name in profile.fixed:
-        total += profile.variables[name]
-    names = " or ".join(sorted(profile.fixed))
-    if total.required:
-        return total, names
-    if profile.level.pairs:
-        return profile.level, names
-    return profile.total, "memory"
+    alone = {name: profile.variables[name] for name in sorted(profile.fixed)}
+    for candidates in (
+        alone,
+        {" or ".join(alone): profile.level},
+        {"memory": profile.total} if not alone else {},
+    ):
+        needed = {what: tally for what, tally in candidates.items() if tally.required}
+        if needed:
+            return needed
+    return {}
