@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.machines.belief import close, filter_machine
 from clew.machines.encodes import encodes
+from clew.machines.formats import read
 from clew.machines.gallery import make
 from clew.machines.library.mystery_cell import goal_machine
 from clew.machines.policy import optimal, ranking
+from clew.machines.pomdp import Pomdp
 from clew.machines.potential import (
     canonical_kernel,
     greedy,
@@ -28,6 +33,24 @@ from tests.machines.tiny import tiny_pomdps
 def test_known_optima() -> None:
     assert optimal(close(make("CheeseMaze"))).value == Fraction(5274715400, 1513024231)
     assert len(close(make("CheeseMaze")).cells) == 16
+
+
+@pytest.mark.skipif("CLEW_POMDP_FILES" not in os.environ, reason="needs a folder of POMDPs")
+@pytest.mark.parametrize(
+    ("file", "posteriors", "value"),
+    [
+        ("1d", 11, Fraction(731, 580)),
+        ("cheese.95", 16, Fraction(5274715400, 1513024231)),
+        ("mini-hall2", 18, Fraction(46636140391780, 17181744386419)),
+        ("parr95.95", 8, Fraction(5212840, 723901)),
+    ],
+)
+def test_known_optima_of_public_files(file: str, posteriors: int, value: Fraction) -> None:
+    pomdp = read(Path(os.environ["CLEW_POMDP_FILES"]) / f"{file}.POMDP")
+    assert isinstance(pomdp, Pomdp)
+    beliefs = close(pomdp)
+    assert len({cell.posterior for cell in beliefs.cells}) == posteriors
+    assert optimal(beliefs).value == value
 
 
 @given(st.data())
