@@ -17,6 +17,7 @@ def main() -> None:
     import tyro
 
     from clew.cli.bench import bench
+    from clew.cli.classify import classify
     from clew.cli.demo import demo
     from clew.cli.listing import list_
     from clew.cli.merge import merge
@@ -34,6 +35,7 @@ def main() -> None:
         "show": show,
         "report": report,
         "merge": merge,
+        "classify": classify,
         "list": list_,
         "bench": bench,
     }

@@ -1,0 +1,140 @@
+"""`clew classify`: what does this reward supervise?"""
+
+from __future__ import annotations
+
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from clew import envs
+from clew.cli.words import about_machine, about_profile, about_verdict, diagnosis_words
+from clew.machines import classify as decide
+from clew.machines import gallery
+from clew.machines.classify import POSTERIORS, Classification, summary
+from clew.machines.examine import examine
+from clew.machines.machine import RewardMachine
+from clew.machines.pomdp import Pomdp
+from clew.machines.product import PomdpRM
+from clew.validate import BadInput, hint, listing
+
+DRAWN = 60
+
+
+def classify(
+    what: str,
+    /,
+    options: tuple[str, ...] = (),
+    limit: int = POSTERIORS,
+    json: bool = False,
+    draw: Path | None = None,
+) -> None:
+    """Decide what a reward forces memory to keep, and what a bonus is expected to do.
+
+    Args:
+        what: A file (.POMDP, .json), a POMDP of the gallery, or a world of `clew.envs`.
+        options: NAME=VALUE pairs for the builder or the world, and reward=, discount= of a world.
+        limit: Posteriors beyond which the belief filter counts as not finite.
+        json: Print one JSON object instead of words.
+        draw: Write a picture of the machine that the answer rests on to this .svg file.
+    """
+    model = load(what, dict(_pair(text) for text in options))
+    if isinstance(model, RewardMachine):
+        raise BadInput(f"{what!r} holds a machine without a POMDP: there is nothing to classify")
+    pomdp = model.pomdp if isinstance(model, PomdpRM) else model
+    examined = examine(model) if isinstance(model, PomdpRM) else None
+    answer = decide(pomdp, limit)
+    console = Console()
+    if json:
+        plain = summary(answer)
+        if examined is not None:
+            plain["machine"] = about_machine(examined)
+        print(dumps(plain, ensure_ascii=False, indent=2))
+    else:
+        report(console, answer)
+        for line in about_machine(examined) if examined else ():
+            console.print(escape(line))
+    if draw is not None:
+        _draw(draw, model.machine if isinstance(model, PomdpRM) else None, answer)
+
+
+def load(what: str, options: dict[str, Any]) -> Pomdp | PomdpRM | RewardMachine:
+    """A model by file, by name in the gallery, or by the name of a world."""
+    if Path(what).is_file():
+        from clew.machines.formats import read
+
+        return read(what)
+    if what in gallery.names():
+        return gallery.make(what, **options)
+    if what in envs.names():
+        from clew.machines.worlds import from_env
+
+        named = {key: options.pop(key) for key in ("reward", "discount") if key in options}
+        return from_env(envs.make(what, **options), **named)
+    valid = [*gallery.names(), *envs.names()]
+    raise BadInput(
+        f"{what!r} is neither a file nor a name; choose {listing(valid)}{hint(what, valid)}"
+    )
+
+
+def report(console: Console, answer: Classification) -> None:
+    """The answers in words."""
+    pomdp = answer.pomdp
+    console.print(f"[bold]{escape(pomdp.name)}[/bold]")
+    console.print(
+        f"{len(pomdp.states):,} states, {len(pomdp.actions)} actions, "
+        f"{len(pomdp.observations)} observations, γ = {pomdp.discount}; {answer.beliefs}",
+        highlight=False,
+    )
+    for note in pomdp.notes:
+        console.print(f"[dim]{escape(note)}[/dim]")
+    console.print()
+    for line in about_verdict(answer):
+        console.print(escape(line), highlight=False)
+    if answer.profile is not None:
+        console.print(_table(answer))
+        for line in about_profile(answer):
+            console.print(escape(line), highlight=False)
+    console.print()
+    for line in diagnosis_words(answer):
+        console.print(escape(line), highlight=False)
+
+
+def _table(answer: Classification) -> Table:
+    assert answer.profile is not None
+    table = Table(title="pairs of posteriors that look the same")
+    table.add_column("differ")
+    for column in ("pairs", "told apart at once", "supervised", "required", "both"):
+        table.add_column(column, justify="right")
+    rows = {"in anything": answer.profile.total}
+    rows |= {f"only in {name}": tally for name, tally in answer.profile.variables.items()}
+    for name, tally in rows.items():
+        table.add_row(escape(name), *(f"{count:,}" for count in vars(tally).values()))
+    return table
+
+
+def _draw(path: Path, given: RewardMachine | None, answer: Classification) -> None:
+    from clew.machines.draw import to_svg
+
+    machine = given or (answer.encoder.machine if answer.encoder else None)
+    if machine is None:
+        raise BadInput("there is no machine to draw: the answer does not rest on one")
+    if len(machine.states) > DRAWN:
+        raise BadInput(f"the machine has {len(machine.states):,} states; at most {DRAWN} are drawn")
+    path.write_text(to_svg(machine), encoding="utf-8")
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadInput(f"option {text!r} is not valid; write NAME=VALUE")
+    plain: dict[str, Any] = {"true": True, "false": False}
+    if value.lower() in plain:
+        return name, plain[value.lower()]
+    try:
+        return name, int(value)
+    except ValueError:
+        return name, value

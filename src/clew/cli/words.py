@@ -1,0 +1,124 @@
+"""Verdicts as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from clew.machines.classify import Classification, in_words
+from clew.machines.density import Dense, Sparse, Undecided
+from clew.machines.encodes import Encodes
+from clew.machines.examine import Examination
+from clew.machines.perfect import Perfect
+from clew.machines.potential import CAUTION
+from clew.machines.product import PomdpRM
+
+
+def about_verdict(answer: Classification) -> Iterator[str]:
+    """Dense, sparse or undecided, and the evidence."""
+    verdict, pomdp = answer.verdict, answer.pomdp
+    if isinstance(verdict, Dense):
+        forced = len(verdict.distinctions.route)
+        yield "Structurally DENSE: every machine that encodes this reward is perfect."
+        yield (
+            f"Certificate: each of the {forced:,} pairs of situations that differ leads, by a "
+            "common word, to two actions that demand different gaps of any encoder. Verified."
+        )
+    elif isinstance(verdict, Sparse):
+        machine, mixed = verdict.product.machine, verdict.mixed
+        yield (
+            f"Structurally SPARSE: a machine of {_states(len(machine.states))} encodes this reward "
+            "(equal returns under every policy) and is not perfect. Verified."
+        )
+        yield (
+            "It does not tell apart these two histories, after which "
+            f"{pomdp.actions[mixed.action]!r} has different consequences:"
+        )
+        yield f"  {in_words(pomdp, mixed.first)}"
+        yield f"  {in_words(pomdp, mixed.second)}"
+    else:
+        assert isinstance(verdict, Undecided)
+        yield f"UNDECIDED: {verdict.reason}."
+    yield f"Every encoder has at least {_states(answer.bound.states)}."
+
+
+def about_profile(answer: Classification) -> Iterator[str]:
+    """What must be kept and what may be forgotten."""
+    assert answer.profile is not None
+    groups: dict[str, list[str]] = {"keep": [], "forget": [], "partly keep": []}
+    for name, tally in answer.profile.variables.items():
+        if tally.pairs:
+            part = tally.unpoolable / tally.pairs
+            which = "keep" if part == 1 else "forget" if part == 0 else "partly keep"
+            groups[which].append(f"{name} ({tally.unpoolable:,} of {tally.pairs:,})")
+    for which, names in groups.items():
+        if names:
+            verb = "lets memory" if which == "forget" else "forces memory to"
+            yield f"The reward {verb} {which}: {', '.join(names)}."
+    best, ranked = answer.best, answer.ranking
+    assert best is not None
+    assert ranked is not None
+    value = f"J* = {_number(best.value)}"
+    if ranked.greedy_value is not None:
+        value += "; greed on one-step rewards, with perfect memory, earns "
+        value += _number(ranked.greedy_value)
+    yield value + "."
+
+
+def diagnosis_words(answer: Classification) -> Iterator[str]:
+    """The expected effect of a bonus, its reasons and its limits."""
+    diagnosis = answer.diagnosis
+    yield f"Expected effect of an exploration bonus: {diagnosis.outcome.upper()}."
+    for reason in diagnosis.reasons:
+        yield f"  because {reason}."
+    for limit in diagnosis.limits:
+        yield f"  limit: {limit}."
+
+
+def about_machine(examined: Examination) -> list[str]:
+    """The given machine: encodes, reproduces, perfect, potential."""
+    pomdp, name = examined.product.pomdp, examined.product.machine.name
+    lines = []
+    proof = examined.encodes
+    if isinstance(proof, Encodes):
+        lines.append(f"{name} ENCODES the reward. Verified.")
+    else:
+        lines.append(f"{name} does NOT encode the reward: two policies and their returns:")
+        for action, returns in (
+            (proof.action, proof.with_action),
+            (proof.default, proof.with_default),
+        ):
+            lines.append(
+                f"  after {in_words(pomdp, proof.history)}, {pomdp.actions[action]!r}: POMDP "
+                f"{_number(returns.pomdp)}, machine {_number(returns.machine)}"
+            )
+        could = isinstance(examined.structure, PomdpRM)
+        lines.append("  Other rewards would make it encode." if could else "  No rewards would.")
+    lines.append(
+        "It reproduces the reward step by step."
+        if examined.surprise is None
+        else "It does not reproduce the reward step by step."
+    )
+    lines.append(
+        "It is perfect." if isinstance(examined.perfect, Perfect) else "It is not perfect."
+    )
+    if examined.potential is not None:
+        sparse = "sparse" if examined.potential.sparse else "dense"
+        lines.append(
+            f"With respect to it the reward is potentially {sparse}: greed earns "
+            f"{_number(examined.potential.greedy.value)}, with φ = V* "
+            f"{_number(examined.potential.shaped.value)}."
+        )
+        if not examined.potential.certain:
+            lines.append(f"Caution: {CAUTION}.")
+    return lines
+
+
+def _states(count: int) -> str:
+    return "1 state" if count == 1 else f"{count:,} states"
+
+
+def _number(value: Fraction) -> str:
+    """Exactly, if it is short."""
+    exact = str(value)
+    return exact if len(exact) <= 24 else f"{float(value):.6g} (exact fraction in --json)"

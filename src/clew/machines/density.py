@@ -1,0 +1,178 @@
+"""Structurally dense or sparse: must every encoder be perfect?
+
+Dense is proved by a certificate that no encoder of any size pools a distinguishable pair; sparse
+by an explicit machine that encodes and is not perfect. Where neither is reached the answer is
+`Undecided`, with what is missing; it is never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, islice
+
+from clew.machines.belief import Cell, Filter
+from clew.machines.encodes import Encodes, encodes
+from clew.machines.machine import Labelling, RewardMachine
+from clew.machines.pair_graph import Pair, arrows
+from clew.machines.pairs import Pairs
+from clew.machines.perfect import Mixed, Perfect, perfect
+from clew.machines.pomdp import Pomdp
+from clew.machines.product import PomdpRM
+from clew.machines.quotient import compressed_machine, merged_machine
+from clew.machines.spaces import Spaces, spaces
+from clew.machines.structure import admits
+from clew.machines.witness import pooling_machine
+
+TRIES = 40
+"""Pairs for which a witness is looked for before giving up."""
+SMALL = 2000
+"""A machine with few states is looked for where the POMDP has no more states than this."""
+MANY = 10_000
+"""The same for a machine with one state, which takes less arithmetic."""
+
+
+@dataclass(frozen=True)
+class Distinctions:
+    """Evidence that pairs of cells are unpoolable, in a form that can be checked.
+
+    Cells are grouped into classes that no future tells apart; pairs are pairs of classes.
+    """
+
+    pomdp: Pomdp
+    cells: tuple[Cell, ...]
+    class_of: tuple[int, ...]
+    chosen: Mapping[Pair, int]
+    """The action whose equation forces the gap of a pair; successors are forced or equal."""
+    forced: Mapping[Pair, Fraction]
+    conflicts: Mapping[Pair, int]
+    """A second action that demands another gap."""
+    route: Mapping[Pair, tuple[int, int] | None]
+    """(action, o') towards a conflict; None at one."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Certificate: every two cells that can be told apart are unpoolable."""
+
+    distinctions: Distinctions
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """Certificate: a machine that encodes the reward and is not perfect."""
+
+    product: PomdpRM
+    encodes: Encodes
+    mixed: Mixed
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """What is known, and what is missing."""
+
+    pomdp: Pomdp
+    reason: str
+
+
+Verdict = Dense | Sparse | Undecided
+
+
+def density(pairs: Pairs) -> Verdict:
+    """Decide from the pairs of a filter."""
+    beliefs, pomdp = pairs.beliefs, pairs.beliefs.pomdp
+    if beliefs.finite and next(poolable_pairs(pairs), None) is None:
+        return Dense(distinctions(pairs))
+    for product, known in _candidates(pairs):
+        found = sparse_by(product, known)
+        if found is not None:
+            return found
+    if not beliefs.finite:
+        return Undecided(
+            pomdp,
+            f"the posteriors are {beliefs}; a non-perfect encoder was looked for and not found, "
+            "and density can be certified only where the posteriors are finite",
+        )
+    return Undecided(
+        pomdp,
+        "some distinguishable pairs are not forced apart one by one, but no machine was found "
+        "that pools one: all of their histories begin one another, or it would be too large",
+    )
+
+
+def distinctions(pairs: Pairs) -> Distinctions:
+    """What `verify` cannot compute itself: the conflicts, and the equations that they rest on."""
+    needed: set[Pair] = set()
+    frontier = list(pairs.conflicts)
+    while frontier:
+        pair = frontier.pop()
+        if pair in needed:
+            continue
+        needed.add(pair)
+        for action in {pairs.chosen[pair], pairs.conflicts.get(pair, pairs.chosen[pair])}:
+            frontier += [after for _, after in arrows(pairs.classes, pair, action)]
+    return Distinctions(
+        pomdp=pairs.beliefs.pomdp,
+        cells=pairs.beliefs.cells,
+        class_of=pairs.classes.of,
+        chosen={pair: pairs.chosen[pair] for pair in sorted(needed)},
+        forced={pair: pairs.forced[pair] for pair in sorted(needed)},
+        conflicts=pairs.conflicts,
+        route=pairs.route,
+    )
+
+
+def sparse_by(product: PomdpRM, known: Spaces | None = None) -> Sparse | None:
+    """The proof that a machine encodes and is not perfect, if it does and is not."""
+    known = known or spaces(product)
+    mixed = perfect(product, known)
+    if isinstance(mixed, Perfect):
+        return None
+    proof = encodes(product, known)
+    return Sparse(product, proof, mixed) if isinstance(proof, Encodes) else None
+
+
+def distinguishable(beliefs: Filter, first: int, second: int) -> bool:
+    """Whether Pr(o', r | a) differs for some action. (Laws are interned: `is` compares them.)"""
+    rows = zip(beliefs.rows[first], beliefs.rows[second], strict=True)
+    return any(one.joint is not two.joint for one, two in rows)
+
+
+def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
+    """The distinguishable pairs of cells that nothing forces apart."""
+    beliefs = pairs.beliefs
+    together: dict[int, list[int]] = {}
+    for cell in range(len(beliefs.rows)):
+        together.setdefault(beliefs.cells[cell].observation, []).append(cell)
+    for some in together.values():
+        for first, second in combinations(some, 2):
+            if pairs.poolable(first, second) and distinguishable(beliefs, first, second):
+                yield first, second
+
+
+def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
+    """Machines that may be non-perfect encoders, the simplest first."""
+    pomdp = pairs.beliefs.pomdp
+    if len(pomdp.states) <= MANY:
+        one_state = RewardMachine(("u0",), ({},), name="one-state machine")
+        yield from _rewarded(PomdpRM(pomdp, Labelling.injective(pomdp), one_state))
+    if not pairs.beliefs.finite:
+        return
+    if len(pomdp.states) <= SMALL:
+        yield from _rewarded(compressed_machine(pairs))
+    some = sorted(islice(poolable_pairs(pairs), 100 * TRIES), key=sum)[:TRIES]
+    for first, second in some:
+        product = pooling_machine(pairs, first, second)
+        if product is not None:
+            yield product, None
+    for first, second in some:
+        yield from _rewarded(merged_machine(pairs.beliefs, first, second))
+
+
+def _rewarded(structure: PomdpRM) -> Iterator[tuple[PomdpRM, Spaces]]:
+    """The structure with rewards that make it encode, if there are any, and its spaces."""
+    known = spaces(structure)
+    answer = admits(structure, known)
+    if isinstance(answer, PomdpRM):
+        yield answer, known

@@ -1,0 +1,147 @@
+"""T, O and R as the statements of a `.POMDP` file fill them, later ones over earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from clew.machines.formats.cassandra.names import Names
+from clew.machines.formats.cassandra.rewards import Rewards
+from clew.machines.formats.cassandra.tree import Entry
+from clew.machines.formats.limits import Limits
+from clew.machines.formats.numbers import Snap, Written, distribution, single
+from clew.machines.formats.place import ParseError, Place
+
+Exact = dict[int, Fraction]
+KINDS = {
+    "T": ("actions", "states", "states"),
+    "O": ("actions", "states", "observations"),
+    "R": ("actions", "states", "states", "observations"),
+}
+"""What the parts of an entry refer to."""
+ROW_OF = {"T": "the transition probabilities from", "O": "the observation probabilities in"}
+
+
+class Filling:
+    """Rows of T and O by (table, action, state), and rules for R."""
+
+    def __init__(self, names: Names, limits: Limits):
+        self.names, self.limits, self.spent = names, limits, 0
+        self.rows: dict[tuple[str, int, int], dict[int, Written]] = {}
+        self.places: dict[tuple[str, int, int], Place] = {}
+        self.rewards = Rewards()
+
+    def fill(self, entry: Entry, start: Exact) -> None:
+        """Set the cells of T or O that `entry` names."""
+        kinds, given = KINDS[entry.table], len(entry.keys)
+        actions, states, columns = (
+            self.names.find(entry.keys[part], kind)
+            if part < given
+            else range(len(self.names.of[kind]))
+            for part, kind in enumerate(kinds)
+        )
+        self.spend(entry, len(actions) * len(states) * len(columns))
+        height = len(states) if given == 1 else 1
+        if entry.shorthand is None:
+            contents = _numbers(entry, height, 1 if given == 3 else len(columns))
+        else:
+            contents = _shorthand(entry, height, len(columns), start)
+        for a in actions:
+            for nth, s in enumerate(states):
+                here = (entry.table, a, s)
+                row = contents[nth % height]
+                filled = row * len(columns) if given == 3 else row
+                self.rows.setdefault(here, {}).update(zip(columns, filled, strict=True))
+                self.places[here] = entry.place
+
+    def pay(self, entry: Entry, sign: int, snaps: list[Snap]) -> None:
+        """Add the rules for R that `entry` states."""
+        given = len(entry.keys)
+        if given == 1 or entry.shorthand is not None:
+            token = entry.shorthand or entry.keys[0]
+            wanted = "R: action : state : next state : observation and a number, or a row or matrix"
+            message = "a reward is a number, or numbers for an action and state at least"
+            raise ParseError(message, token.place, token.text, wanted)
+        head = [
+            None if key.text == "*" else self.names.find(key, kind)[0]
+            for key, kind in zip(entry.keys, KINDS["R"], strict=False)
+        ]
+        height = len(self.names.of["states"]) if given == 2 else 1
+        width = len(self.names.of["observations"]) if given < 4 else 1
+        self.spend(entry, height * width)
+        for s2, row in enumerate(_numbers(entry, height, width, probabilities=False)):
+            for o, number in enumerate(row):
+                a, s, t, seen = (*head, *(s2, o)[given - 2 :])
+                self.rewards.add((a, s, t, seen), sign * single(number, snaps))
+
+    def exact(self, table: str, end: Place, snaps: list[Snap]) -> list[list[Exact]]:
+        """Every row of a table, by action and state, as the probabilities it means."""
+        return [
+            [
+                sums_to_one(
+                    self.rows.get((table, a, s), {}),
+                    f"{ROW_OF[table]} {state!r} under {action!r}",
+                    self.places.get((table, a, s), end),
+                    snaps,
+                )
+                for s, state in enumerate(self.names.of["states"])
+            ]
+            for a, action in enumerate(self.names.of["actions"])
+        ]
+
+    def spend(self, entry: Entry, cells: int) -> None:
+        """Count the cells that `entry` sets, before they are set."""
+        self.spent += cells
+        self.limits.check("cells", self.spent, entry.place, "the statements set too many cells")
+
+
+def sums_to_one(row: dict[int, Written], what: str, place: Place, snaps: list[Snap]) -> Exact:
+    """The probabilities that a row means, or an error with their sum."""
+    reading = distribution(row, snaps)
+    if reading is None:
+        total = sum((number.value for number in row.values()), Fraction(0))
+        raise ParseError(f"{what} add up to {float(total):.10g}", place, None, "exactly 1")
+    return reading
+
+
+def exactly(n: int, numbers: Sequence[Written], place: Place, probabilities: bool = True) -> None:
+    """Refuse fewer numbers than `n`, more, and numbers that are no probabilities."""
+    if len(numbers) > n:
+        extra = numbers[n]
+        raise ParseError(f"{n} numbers belong here", extra.place, extra.text, "the next statement")
+    if len(numbers) < n:
+        last = numbers[-1]
+        raise ParseError(
+            f"the statement at {place} has {len(numbers)} numbers, the last one here",
+            last.place,
+            last.text,
+            f"{n} numbers",
+        )
+    for number in numbers if probabilities else ():
+        if number.value > 1:
+            raise ParseError("this is no probability", number.place, number.text, "0 to 1")
+
+
+def _numbers(
+    entry: Entry, height: int, width: int, probabilities: bool = True
+) -> list[list[Written]]:
+    exactly(height * width, entry.numbers, entry.place, probabilities)
+    return [list(entry.numbers[r * width : (r + 1) * width]) for r in range(height)]
+
+
+def _shorthand(entry: Entry, height: int, width: int, start: Exact) -> list[list[Written]]:
+    """The rows that a word stands for: `uniform`, `reset` to the start, or `identity`."""
+    word, given = entry.shorthand, len(entry.keys)
+    assert word is not None
+    allowed = ["uniform"] if given < 3 else []
+    if entry.table == "T":
+        allowed += ["reset", "identity"][: max(3 - given, 0)]
+    if word.text not in allowed:
+        wanted = " or ".join(("numbers", *map(repr, allowed)))
+        raise ParseError("this word cannot stand here", word.place, word.text, wanted)
+    same = {"uniform": dict.fromkeys(range(width), Fraction(1, width)), "reset": start}
+    rows = (same.get(word.text, {r: Fraction(1)}) for r in range(height))
+    return [
+        [Written(p, 0, str(p), word.place) for p in (row.get(c, Fraction(0)) for c in range(width))]
+        for row in rows
+    ]

@@ -1,0 +1,1 @@
+"""Known POMDPs in encodings of our own; whatever registers itself in this package exists."""

@@ -1,0 +1,118 @@
+"""Large exact linear systems: solve modulo a prime, lift p-adically (Dixon), check exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import isqrt, lcm
+
+import numpy as np
+
+PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)
+"""Products of two residues fit into 64 bits."""
+
+
+def lifted_solution(
+    rows: Sequence[Mapping[int, Fraction]], right: Sequence[Fraction]
+) -> list[Fraction]:
+    """The solution of a regular square system.
+
+    With A in whole numbers and C = A⁻¹ mod p, the digits of the solution in base p come one by
+    one: x ≡ C b, then b ← (b − A x)/p. Fractions are recovered from the digits, and the result is
+    returned only if it satisfies the equations.
+    """
+    scales = [
+        lcm(b.denominator, *(v.denominator for v in row.values()))
+        for row, b in zip(rows, right, strict=True)
+    ]
+    whole = [{j: int(v * s) for j, v in row.items()} for row, s in zip(rows, scales, strict=True)]
+    target = [int(b * s) for b, s in zip(right, scales, strict=True)]
+    for prime in PRIMES:
+        inverse = _inverse(whole, prime)
+        if inverse is not None:
+            return _lift(whole, target, inverse, prime)
+    raise ArithmeticError("the equations do not have exactly one solution")
+
+
+def _lift(
+    whole: list[dict[int, int]], target: list[int], inverse: np.ndarray, prime: int
+) -> list[Fraction]:
+    n = len(whole)
+    digits = [0] * n
+    modulus, rest, tries = 1, list(target), 8
+    for count in range(1, 1_000_000):
+        digit = _times(inverse, np.array([b % prime for b in rest], np.int64), prime)
+        step = [int(d) for d in digit]
+        digits = [x + modulus * d for x, d in zip(digits, step, strict=True)]
+        modulus *= prime
+        rest = [
+            (b - sum(v * step[j] for j, v in row.items())) // prime
+            for b, row in zip(rest, whole, strict=True)
+        ]
+        if count == tries:
+            tries = tries * 3 // 2
+            solution = _recovered(digits, modulus)
+            if solution is not None and _satisfies(whole, target, solution):
+                return solution
+    raise ArithmeticError("the equations do not have a solution of a reasonable size")
+
+
+def _recovered(digits: list[int], modulus: int) -> list[Fraction] | None:
+    """Fractions from residues, by way of a denominator that they mostly share."""
+    bound = isqrt(modulus // 2)
+    shared, found = 1, []
+    for digit in digits:
+        part = _fraction(digit * shared % modulus, modulus, bound)
+        if part is None:
+            return None
+        shared *= part.denominator
+        found.append(part / (shared // part.denominator))
+    return found
+
+
+def _fraction(residue: int, modulus: int, bound: int) -> Fraction | None:
+    """The n/d ≡ residue with |n|, d ≤ bound, by Euclid's algorithm half way."""
+    before, now = (modulus, 0), (residue, 1)
+    while now[0] > bound:
+        quotient = before[0] // now[0]
+        before, now = now, (before[0] - quotient * now[0], before[1] - quotient * now[1])
+    return Fraction(now[0], now[1]) if now[1] and abs(now[1]) <= bound else None
+
+
+def _satisfies(whole: list[dict[int, int]], target: list[int], solution: list[Fraction]) -> bool:
+    shared = lcm(*(value.denominator for value in solution))
+    scaled = [int(value * shared) for value in solution]
+    return all(
+        sum(v * scaled[j] for j, v in row.items()) == b * shared
+        for row, b in zip(whole, target, strict=True)
+    )
+
+
+def _times(matrix: np.ndarray, vector: np.ndarray, prime: int) -> np.ndarray:
+    """A product modulo p, in two halves so that sums of products stay within 64 bits."""
+    low, high = vector & 0xFFFF, vector >> 16
+    # each product is below 2^47; 2^16 of them fit
+    product = (matrix @ high) % prime
+    return ((product << 16) + matrix @ low) % prime
+
+
+def _inverse(whole: list[dict[int, int]], prime: int) -> np.ndarray | None:
+    n = len(whole)
+    work = np.zeros((n, 2 * n), np.int64)
+    for i, row in enumerate(whole):
+        for j, value in row.items():
+            work[i, j] = value % prime
+        work[i, n + i] = 1
+    for column in range(n):
+        below = np.flatnonzero(work[column:, column])
+        if not len(below):
+            return None
+        pivot = column + int(below[0])
+        if pivot != column:
+            work[[column, pivot]] = work[[pivot, column]]
+        work[column] = work[column] * pow(int(work[column, column]), -1, prime) % prime
+        others = np.flatnonzero(work[:, column])
+        others = others[others != column]
+        factor = work[others, column][:, None]
+        work[others] = (work[others] - factor * work[column] % prime) % prime
+    return work[:, n:].copy()

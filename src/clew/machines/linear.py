@@ -1,0 +1,162 @@
+"""Exact linear algebra over the rationals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+from math import gcd, lcm
+
+from clew.machines.graphs import components
+from clew.machines.lifting import lifted_solution
+
+Number = Fraction | int
+Sparse = Mapping[int, Number]
+DENSE_BELOW = 40
+"""Smaller components are eliminated outright; larger ones are solved modulo a prime and lifted."""
+
+
+def fixed_point(constants: Sequence[Fraction], terms: Sequence[Sparse]) -> list[Fraction]:
+    """The solution of x_i = constant_i + Σ_j terms_i[j] · x_j, which must be unique.
+
+    Solved one strongly connected component after the other, so that what is not really a
+    circle costs no elimination.
+    """
+    solution: list[Fraction] = [Fraction(0)] * len(constants)
+    for component in components([list(row) for row in terms]):
+        place = {i: number for number, i in enumerate(component)}
+        known = [
+            constants[i] + sum(k * solution[j] for j, k in terms[i].items() if j not in place)
+            for i in component
+        ]
+        if len(component) == 1:
+            i = component[0]
+            solution[i] = known[0] / (1 - terms[i].get(i, Fraction(0)))
+            continue
+        rows = [
+            {place[i]: 1 - Fraction(terms[i].get(i, 0))}
+            | {place[j]: -Fraction(k) for j, k in terms[i].items() if j in place and j != i}
+            for i in component
+        ]
+        small = len(component) < DENSE_BELOW
+        values = _eliminated(rows, known) if small else lifted_solution(rows, known)
+        for i, value in zip(component, values, strict=True):
+            solution[i] = value
+    return solution
+
+
+def _eliminated(rows: Sequence[Sparse], right: Sequence[Fraction]) -> list[Fraction]:
+    answer = solve(rows, right)
+    if answer is None or len(answer) < len(rows):
+        raise ArithmeticError("the equations do not have exactly one solution")
+    return [answer[j] for j in range(len(rows))]
+
+
+def solve(rows: Sequence[Sparse], right: Sequence[Number]) -> dict[int, Fraction] | None:
+    """A solution of Σ_j rows_i[j] · x_j = right_i, or None. Unknowns left free are not listed.
+
+    Rows are kept in whole numbers without a common factor. The next pivot is taken from the
+    shortest row that is left, which keeps sparse systems sparse.
+    """
+    system = [_whole({**row, -1: value}) for row, value in zip(rows, right, strict=True)]
+    using: dict[int, set[int]] = {}
+    for i, row in enumerate(system):
+        for j in row:
+            using.setdefault(j, set()).add(i)
+    left = set(range(len(system)))
+    shortest = [(len(row), i) for i, row in enumerate(system)]
+    heapify(shortest)
+    order: list[tuple[int, int]] = []
+    while shortest:
+        length, i = heappop(shortest)
+        if i not in left or length != len(system[i]):
+            continue  # an entry from before the row changed
+        left.discard(i)
+        unknowns = [j for j in system[i] if j != -1]
+        if not unknowns:
+            if system[i].get(-1):
+                return None
+            continue
+        pivot = min(unknowns, key=lambda j: len(using[j]))
+        order.append((pivot, i))
+        for k in list(using[pivot] & left):
+            _cancel(system, using, k, i, pivot)
+            heappush(shortest, (len(system[k]), k))
+    return _substituted(system, order)
+
+
+def _cancel(
+    system: list[dict[int, int]], using: dict[int, set[int]], k: int, i: int, pivot: int
+) -> None:
+    """Take a multiple of row i from row k, so that the pivot goes."""
+    row, other = system[k], system[i]
+    common = gcd(row[pivot], other[pivot])
+    mine, theirs = other[pivot] // common, row[pivot] // common
+    mixed = {j: mine * value for j, value in row.items()}
+    for j, value in other.items():
+        mixed[j] = mixed.get(j, 0) - theirs * value
+    mixed = {j: value for j, value in mixed.items() if value}
+    factor = gcd(*mixed.values()) if mixed else 1
+    for j in row.keys() - mixed.keys():
+        using[j].discard(k)
+    for j in mixed.keys() - row.keys():
+        using.setdefault(j, set()).add(k)
+    system[k] = {j: value // factor for j, value in mixed.items()}
+
+
+def _substituted(system: list[dict[int, int]], order: list[tuple[int, int]]) -> dict[int, Fraction]:
+    """Backwards; unknowns without a pivot are zero."""
+    solution: dict[int, Fraction] = {}
+    for pivot, i in reversed(order):
+        row = system[i]
+        known = Fraction(row.get(-1, 0)) - sum(
+            value * solution.get(j, 0) for j, value in row.items() if j not in (-1, pivot)
+        )
+        solution[pivot] = known / row[pivot]
+    return solution
+
+
+def _whole(row: Sparse) -> dict[int, int]:
+    scale = lcm(*(value.denominator for value in row.values()))
+    whole = {j: int(value * scale) for j, value in row.items() if value}
+    factor = gcd(*whole.values()) if whole else 1
+    return {j: value // factor for j, value in whole.items()}
+
+
+class Span:
+    """A subspace of ℚⁿ that grows by vectors of whole numbers."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, dict[int, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, vector: Mapping[int, int]) -> bool:
+        """Widen the span by a vector; False if it lay in it already."""
+        rest = self._reduced(dict(vector))
+        if not rest:
+            return False
+        self._rows[min(rest)] = rest
+        return True
+
+    def __contains__(self, vector: Mapping[int, int]) -> bool:
+        return not self._reduced(dict(vector))
+
+    def _reduced(self, vector: dict[int, int]) -> dict[int, int]:
+        """What is left of a vector after taking multiples of the rows off it."""
+        settled = -1
+        while True:
+            pivot = min((j for j in vector if j > settled and j in self._rows), default=None)
+            if pivot is None:
+                return vector
+            row = self._rows[pivot]
+            common = gcd(vector[pivot], row[pivot])
+            mine, theirs = row[pivot] // common, vector[pivot] // common
+            mixed = {j: mine * value for j, value in vector.items()}
+            for j, value in row.items():
+                mixed[j] = mixed.get(j, 0) - theirs * value
+            vector = {j: value for j, value in mixed.items() if value}
+            factor = gcd(*vector.values()) if vector else 1
+            vector = {j: value // factor for j, value in vector.items()}
+            settled = pivot

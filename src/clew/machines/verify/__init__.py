@@ -1,0 +1,61 @@
+"""Check a certificate without trusting whoever made it.
+
+Nothing here is shared with the code that answers but the objects themselves: filters, laws and
+equations are worked out anew, in plain fractions, as the definitions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clew.machines.bound import Bound
+from clew.machines.density import Dense, Sparse
+from clew.machines.encodes import Differs, Encodes
+from clew.machines.perfect import Mixed, Perfect
+from clew.machines.policy import Optimal
+from clew.machines.structure import Refuted
+from clew.machines.verify.density import check_bound, check_dense
+from clew.machines.verify.filters import Rejected, demand
+from clew.machines.verify.machines import (
+    check_differs,
+    check_encodes,
+    check_mixed,
+    check_perfect,
+    check_refuted,
+)
+from clew.machines.verify.values import check_optimal
+
+__all__ = ["Rejected", "verify"]
+
+
+def verify(certificate: object) -> None:
+    """Return if the certificate proves its claim; raise `Rejected` with the reason if not."""
+    check = _CHECKS.get(type(certificate))
+    if check is None:
+        raise Rejected(f"{type(certificate).__name__} is not a certificate")
+    try:
+        check(certificate)
+    except LookupError as error:
+        raise Rejected("the certificate is incomplete") from error
+
+
+def check_sparse(proof: Sparse) -> None:
+    """One machine encodes and is not perfect."""
+    same = proof.encodes.product is proof.product and proof.mixed.product is proof.product
+    demand(same, "the proofs are about different machines")
+    check_encodes(proof.encodes)
+    check_mixed(proof.mixed)
+
+
+_CHECKS: dict[type, Callable[[Any], None]] = {
+    Bound: check_bound,
+    Dense: check_dense,
+    Differs: check_differs,
+    Encodes: check_encodes,
+    Mixed: check_mixed,
+    Optimal: check_optimal,
+    Perfect: check_perfect,
+    Refuted: check_refuted,
+    Sparse: check_sparse,
+}

@@ -1,0 +1,154 @@
+"""POMDPs, machines and numbers: what is accepted, and what is said about the rest."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, with_latent_machine
+from clew.machines.belief import close, filter_machine
+from clew.machines.encodes import encodes
+from clew.machines.gallery import make
+from clew.machines.machine import check_propositions
+from clew.machines.rationals import meant_by, rational, simplest
+from clew.validate import BadInput
+
+HALF = Fraction(1, 2)
+
+
+def two_states(**changes: object) -> Pomdp:
+    parts: dict = {
+        "states": ["x", "y"],
+        "actions": ["a"],
+        "observations": ["o"],
+        "p": lambda s, a: {"x": 0.5, "y": "1/2"},
+        "omega": lambda s: "o",
+        "r": lambda s, a, after: 0.1 if s == "x" else 0,
+        "gamma": 0.9,
+        "mu": "x",
+    }
+    return Pomdp.build(**{**parts, **changes})
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 1000))
+def test_floats_become_the_fractions_they_were_meant_to_be(top: int, bottom: int) -> None:
+    assert meant_by(top / bottom) == Fraction(top, bottom)
+    assert meant_by(0.1 * (top / bottom)) == Fraction(top, 10 * bottom)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float_is_read_as_something_next_to_it(value: float) -> None:
+    assert math.isclose(float(meant_by(value)), value, rel_tol=1e-14)
+
+
+@given(st.fractions(0, 9, max_denominator=40), st.fractions(0, 9, max_denominator=40))
+def test_the_simplest_fraction_is_inside_and_simplest(one: Fraction, two: Fraction) -> None:
+    low, high = min(one, two), max(one, two)
+    found = simplest(low, high)
+    assert low <= found <= high
+    for bottom in range(1, found.denominator):
+        assert math.floor(high * bottom) < math.ceil(low * bottom)
+
+
+@pytest.mark.parametrize(
+    "value", [True, "three", "1/0", math.nan, math.inf, None, [], "1e99999", "9" * 5000]
+)
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(BadInput, match="field"):
+        rational("field", value)
+
+
+def test_what_was_guessed_is_said() -> None:
+    pomdp = two_states()
+    assert pomdp.discount == Fraction(9, 10)
+    assert pomdp.steps[0][0][0].reward == Fraction(1, 10)
+    assert any("0.1 as 1/10" in note for note in pomdp.notes)
+    assert not two_states(r=lambda s, a, after: 0, gamma="9/10").notes
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gamma": 1}, "between 0 and 1"),
+        ({"gamma": 0}, "between 0 and 1"),
+        ({"mu": {"x": "1/3", "y": "1/3"}}, "sum to 2/3"),
+        ({"mu": "z"}, "unknown name in mu 'z'"),
+        ({"p": lambda s, a: {"x": 2, "y": -1}}, "above 0"),
+        ({"omega": lambda s: {"o": "1/2"}}, "sum to 1/2"),
+        ({"states": ["x", "y", "x"]}, "occur twice"),
+        ({"actions": []}, "there are none"),
+        ({"terminal": ["x"]}, "terminal state 'x' is not valid"),
+        ({"terminal": ["q"]}, "unknown terminal state"),
+        ({"r": lambda s, a, after: "much"}, "write a number"),
+    ],
+)
+def test_mistakes_are_named(changes: dict, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        two_states(**changes)
+
+
+def test_unreachable_states_are_known() -> None:
+    pomdp = two_states(p=lambda s, a: "x")
+    assert pomdp.reachable() == {0}
+
+
+def test_a_machine_stays_and_pays_nothing_where_it_lists_nothing() -> None:
+    machine = RewardMachine.build([("u", ["p"], "v", "1/3")], terminal=["v"])
+    assert machine.step(0, frozenset(["p"])) == (1, Fraction(1, 3))
+    assert machine.step(0, frozenset(["q"])) == (0, 0)
+    assert machine.step(1, frozenset(["p"])) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("edges", "options", "message"),
+    [
+        ([("u", ["p"], "u", 1), ("u", ["p"], "v", 2)], {}, "twice"),
+        ([("u", ["p"], "u", 1)], {"terminal": ["u"]}, "has edges"),
+        ([], {}, "no states"),
+        ([("u", [], "u", "x")], {}, "reward of u"),
+    ],
+)
+def test_machines_that_make_no_sense_are_refused(edges: list, options: dict, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        RewardMachine.build(edges, **options)
+
+
+def test_a_misspelt_proposition_is_noticed() -> None:
+    pomdp = make("Cue")
+    labelling = Labelling.of(pomdp, lambda o, a, o2: ["end"] if o2 == "oE" else [])
+    check_propositions(RewardMachine.build([("u", ["end"], "u", 1)]), labelling)
+    with pytest.raises(BadInput, match="did you mean 'end'"):
+        check_propositions(RewardMachine.build([("u", ["ende"], "u", 1)]), labelling)
+
+
+def test_a_reward_over_traces_becomes_a_state() -> None:
+    """It pays for every second visit of y: the parity is hidden in the latent machine."""
+    plain = two_states(r=lambda s, a, after: 0)
+    parity = RewardMachine.build(
+        [("even", ["y"], "odd", 0), ("odd", ["y"], "even", 1)], name="parity"
+    )
+    pomdp = with_latent_machine(plain, parity, lambda s, a, after: ["y"] if after == "y" else [])
+    assert len(pomdp.states) == 4
+    assert set(pomdp.variables["machine"]) == {"even", "odd"}
+    for s, rows in enumerate(pomdp.steps):
+        for branch in rows[0]:
+            turned = pomdp.variables["machine"][s] != pomdp.variables["machine"][branch.state]
+            came_back = pomdp.variables["machine"][branch.state] == "even"
+            assert branch.reward == (turned and came_back)
+    beliefs = close(pomdp)
+    assert beliefs.finite
+    assert encodes(filter_machine(beliefs))
+
+
+def test_labels_follow_names() -> None:
+    pomdp = make("MysteryCell")
+    labelling = Labelling.of(pomdp, lambda o, a, o2: [f"{o}{a}{o2}"])
+    product = PomdpRM(pomdp, labelling, RewardMachine.build([("u", ["oSLoG"], "v", 1)]))
+    o, a, o2 = pomdp.observations.index("oS"), pomdp.actions.index("L"), 2
+    assert pomdp.observations[o2] == "oG"
+    assert product.step(0, o, a, o2) == (1, 1)
+    assert product.step(0, o, 1 - a, o2) == (0, 0)

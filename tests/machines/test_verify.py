@@ -1,0 +1,135 @@
+"""A certificate that was tampered with is rejected: the checks can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from clew.machines import Edge, Labelling, PomdpRM, RewardMachine
+from clew.machines.belief import close
+from clew.machines.bound import size_bound
+from clew.machines.density import Dense, Sparse, density
+from clew.machines.encodes import Differs, Encodes, encodes
+from clew.machines.gallery import make
+from clew.machines.library.cue import cue_machine
+from clew.machines.pairs import decide_pairs
+from clew.machines.perfect import Mixed, Perfect, perfect
+from clew.machines.policy import optimal
+from clew.machines.structure import Refuted, admits
+from clew.machines.verify import Rejected, verify
+
+ONE = Fraction(1)
+
+
+def rejected(certificate: Any, why: str | None = None) -> None:
+    with pytest.raises(Rejected, match=why):
+        verify(certificate)
+
+
+def test_a_potential() -> None:
+    proof = encodes(cue_machine(make("Cue")))
+    assert isinstance(proof, Encodes)
+    verify(proof)
+    for triple in proof.potential:
+        rejected(replace(proof, potential={**proof.potential, triple: ONE}), "potential")
+    for i in range(len(proof.basis)):
+        rejected(replace(proof, basis=proof.basis[:i] + proof.basis[i + 1 :]), "outside")
+    product = proof.product
+    other = replace(product, machine=RewardMachine(("u",), ({},)))
+    rejected(replace(proof, product=other))
+
+
+def test_two_policies() -> None:
+    product = cue_machine(make("Cue"))
+    edges = list(product.machine.edges)
+    label = next(iter(edges[1]))
+    edges[1] = {**edges[1], label: Edge(edges[1][label].state, Fraction(7))}
+    wrong = replace(product, machine=replace(product.machine, edges=tuple(edges)))
+    proof = encodes(wrong)
+    assert isinstance(proof, Differs)
+    verify(proof)
+    rejected(replace(proof, product=product))
+    triple = next(iter(proof.tail.pomdp))
+    tail = proof.tail._replace(pomdp={**proof.tail.pomdp, triple: Fraction(99)})
+    rejected(replace(proof, tail=tail), "value")
+    returns = proof.with_action._replace(machine=proof.with_action.machine + 1)
+    rejected(replace(proof, with_action=returns), "returns are not as stated")
+
+
+def test_a_refutation() -> None:
+    pomdp = make("Tiger")
+    proof = admits(PomdpRM(pomdp, Labelling.injective(pomdp), RewardMachine(("u",), ({},))))
+    assert isinstance(proof, Refuted)
+    verify(proof)
+    doubled = tuple((h, a, 2 * y) for h, a, y in proof.multiples)
+    rejected(replace(proof, multiples=doubled), "contradict")
+    rejected(replace(proof, multiples=proof.multiples[1:]))
+    (h, a, y), *rest = proof.multiples
+    rejected(replace(proof, multiples=((h, a, y + 1), *rest)))
+
+
+def test_perfection() -> None:
+    proof = perfect(cue_machine(make("Cue")))
+    assert isinstance(proof, Perfect)
+    one_state = replace(proof.product, machine=RewardMachine(("u",), ({},)))
+    rejected(Perfect(one_state, proof.basis))
+    mixed = perfect(one_state)
+    assert isinstance(mixed, Mixed)
+    verify(mixed)
+    rejected(replace(mixed, second=mixed.first), "same next step")
+    rejected(replace(mixed, product=proof.product), "not in one cell")
+    rejected(replace(mixed, first=(5,)), "cannot come first")
+
+
+def test_density() -> None:
+    proof = density(decide_pairs(close(make("Cue"))))
+    assert isinstance(proof, Dense)
+    verify(proof)
+    evidence = proof.distinctions
+
+    def altered(why: str | None, **changes: Any) -> None:
+        rejected(Dense(replace(evidence, **changes)), why)
+
+    for pair, gap in evidence.forced.items():
+        altered(None, forced={**evidence.forced, pair: gap + 1})
+        altered("no equation", chosen={p: a for p, a in evidence.chosen.items() if p != pair})
+    for pair in evidence.conflicts:
+        same = evidence.chosen[pair]
+        altered("a conflict is none", conflicts={**evidence.conflicts, pair: same})
+        fewer = {p: a for p, a in evidence.conflicts.items() if p != pair}
+        altered("without a conflict", conflicts=fewer)
+    altered(None, class_of=(0,) * len(evidence.cells))
+    altered(None, cells=evidence.cells[:-1], class_of=evidence.class_of[:-1])
+    altered("not forced apart", route={}, conflicts={})
+    free = make("Dictation-sparse")
+    altered(None, pomdp=free)
+
+
+def test_sparsity() -> None:
+    proof = density(decide_pairs(close(make("Dictation-sparse"))))
+    assert isinstance(proof, Sparse)
+    verify(proof)
+    rejected(replace(proof, product=replace(proof.product)), "different machines")
+
+
+def test_optimal_values() -> None:
+    best = optimal(close(make("CheeseMaze")))
+    verify(best)
+    rejected(replace(best, value=best.value + 1), "optimal return")
+    rejected(replace(best, values=(best.values[0] + 1, *best.values[1:])), "value")
+    rejected(replace(best, actions=((1,), *best.actions[1:])), "actions")
+
+
+def test_bounds() -> None:
+    pairs = decide_pairs(close(make("Coin"), 30))
+    bound = size_bound(pairs)
+    verify(bound)
+    rejected(replace(bound, cells=(*bound.cells, bound.cells[0])), "not forced apart")
+    rejected(replace(bound, cells=tuple(range(len(bound.cells)))), "observation")
+
+
+def test_what_is_no_certificate() -> None:
+    rejected("trust me", "str is not a certificate")
