@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 from clew.cli.display import Display, console_for
+from clew.cli.fleet import EXIT_FAILED, EXIT_LEFT, dispatch, stay_off_devices
 from clew.cli.tables import summary
 from clew.learner import legs_in
 from clew.suite import Stop, Suite, find_suite, plan, seconds_of, work
+from clew.suite.fleet import Order, Resources
 from clew.suite.store import Store
-
-EXIT_FAILED, EXIT_LEFT = 3, 4
 
 
 def run(
@@ -22,10 +23,18 @@ def run(
     time_limit: str | None = None,
     retry: bool = False,
     json: bool = False,
+    on: Literal["local", "slurm", "ray"] = "local",
+    workers: int | None = None,
+    gpus: int | None = None,
+    cpus: int | None = None,
+    partition: str | None = None,
+    job_time: str | None = None,
+    sbatch: dict[str, str] | None = None,
 ) -> None:
     """Train every run of a suite that is not finished yet. The same command goes on after a stop.
 
-    Ends with 0 if every run is finished, 3 if some failed or diverged, 4 if some are left.
+    Ends with 0 if every run is finished, 3 if some failed or diverged, 4 if some are left, 5 if a
+    worker on a cluster failed.
 
     Args:
         suite: A suite that ships (see `clew list`), or a TOML file of your own.
@@ -34,8 +43,29 @@ def run(
         time_limit: Stop at a checkpoint after so long, such as 25m.
         retry: Train runs again that failed or diverged.
         json: Print one JSON object a line instead of progress bars.
+        on: Where the workers run: here, or on a cluster that sees the store's folder too.
+        workers: How many, on a cluster: 1 on SLURM and on Ray one a GPU, or a node without any.
+        gpus: For each worker: 0 or 1. None on SLURM and one where there are some on Ray.
+        cpus: For each worker.
+        partition: Of SLURM.
+        job_time: Of a SLURM job, 4h if not given; what is not finished then is queued again.
+        sbatch: Further options of SLURM's sbatch, such as account NAME qos NAME.
     """
-    sys.exit(execute(find_suite(suite), store, pack_size, time_limit, retry, json))
+    resources = Resources(
+        workers=workers,
+        gpus=gpus,
+        cpus=cpus,
+        partition=partition,
+        job_time=job_time,
+        sbatch=sbatch or {},
+    )
+    if on == "local":
+        resources.only_for(on)
+        sys.exit(execute(find_suite(suite), store, pack_size, time_limit, retry, json))
+    stay_off_devices()
+    limit = None if time_limit is None else seconds_of(time_limit)
+    order = Order(suite=find_suite(suite), store=store, pack_size=pack_size, time_limit=limit)
+    sys.exit(dispatch(on, order, resources, retry, json))
 
 
 def execute(
@@ -58,7 +88,7 @@ def execute(
     lengths = [legs_in(each.pack, each.runs[0].steps) for each in packs]
     with Stop(limit) as stop, Display(console, lengths, json) as display:
         outcome = work(store, packs, stop, display, retry=retry)
-    counts = summary(console, store, packs, json)
+    counts = summary(console, store, suite.runs(), json)
     if outcome.stopped:
         console.print(f"stopped early: {outcome.stopped}; the same command goes on", style="bold")
     if outcome.left:
