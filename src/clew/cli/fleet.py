@@ -33,8 +33,8 @@ def dispatch(
         f"{order.suite.name}: {len(runs)} runs, results in {order.store}", highlight=False
     )
     news = News(console, store, {run.identity for run in runs}, as_json)
-    with Stop() as stop:
-        failures = launch(order, resources, stop, news)
+    stop = Stop()
+    failures = launch(order, resources, stop, news)
     counts = summary(console, store, runs, as_json)
     for failure in failures:
         print(f"clew: {failure}", file=sys.stderr)

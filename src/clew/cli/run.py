@@ -13,6 +13,7 @@ from clew.learner import legs_in
 from clew.suite import Stop, Suite, find_suite, plan, seconds_of, work
 from clew.suite.fleet import Order, Resources
 from clew.suite.store import Store
+from clew.suite.training import CHECKPOINT_EVERY
 
 
 def run(
@@ -21,6 +22,7 @@ def run(
     store: Path = Path("results"),
     pack_size: int | None = None,
     time_limit: str | None = None,
+    checkpoint_every: str = "2m",
     retry: bool = False,
     json: bool = False,
     on: Literal["local", "slurm", "ray"] = "local",
@@ -41,6 +43,7 @@ def run(
         store: Folder for the results; several workers may share one.
         pack_size: Runs trained side by side; chosen for this device if not given.
         time_limit: Stop at a checkpoint after so long, such as 25m.
+        checkpoint_every: What a crash may cost, in time; after every evaluation with 0s.
         retry: Train runs again that failed or diverged.
         json: Print one JSON object a line instead of progress bars.
         on: Where the workers run: here, or on a cluster that sees the store's folder too.
@@ -59,12 +62,18 @@ def run(
         job_time=job_time,
         sbatch=sbatch or {},
     )
+    every = seconds_of(checkpoint_every, "checkpoint_every")
     if on == "local":
         resources.only_for(on)
-        sys.exit(execute(find_suite(suite), store, pack_size, time_limit, retry, json))
+        sys.exit(execute(find_suite(suite), store, pack_size, time_limit, retry, json, every))
     stay_off_devices()
-    limit = None if time_limit is None else seconds_of(time_limit)
-    order = Order(suite=find_suite(suite), store=store, pack_size=pack_size, time_limit=limit)
+    order = Order(
+        suite=find_suite(suite),
+        store=store,
+        pack_size=pack_size,
+        time_limit=None if time_limit is None else seconds_of(time_limit),
+        every=every,
+    )
     sys.exit(dispatch(on, order, resources, retry, json))
 
 
@@ -75,6 +84,7 @@ def execute(
     time_limit: str | None = None,
     retry: bool = False,
     json: bool = False,
+    every: float = CHECKPOINT_EVERY,
 ) -> int:
     """Train a suite into a store, and say how it went; the exit code."""
     console = console_for(json)
@@ -87,7 +97,7 @@ def execute(
     )
     lengths = [legs_in(each.pack, each.runs[0].steps) for each in packs]
     with Stop(limit) as stop, Display(console, lengths, json) as display:
-        outcome = work(store, packs, stop, display, retry=retry)
+        outcome = work(store, packs, stop, display, retry=retry, every=every)
     counts = summary(console, store, suite.runs(), json)
     if outcome.stopped:
         console.print(f"stopped early: {outcome.stopped}; the same command goes on", style="bold")

@@ -64,4 +64,6 @@ class Resources:
         for field in useless.get(place, ()):
             if value := getattr(self, field):
                 where = "--on slurm" if field in _ONLY_SLURM else "--on slurm or --on ray"
-                raise BadInput(f"{field}={value!r} means nothing with --on {place}; it is {where}'s")
+                raise BadInput(
+                    f"{field}={value!r} means nothing with --on {place}; it is {where}'s"
+                )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -20,19 +21,20 @@ class Launcher(Protocol):
     def __call__(
         self, order: Order, resources: Resources, stop: Stop, tell: Callable[[str], None]
     ) -> list[str]:
-        """`tell` gets news, and is called every few seconds with an empty line if there is none."""
+        """`tell` gets news, and is called every few seconds with an empty line if there is none.
+
+        The launcher enters `stop`, after what it uses has set signal handlers of its own.
+        """
         ...
 
 
 def launcher(place: str) -> Launcher:
     """The launcher of a place, if what it needs is installed."""
     one_of("on", place, NAMES)
-    try:
-        importlib.import_module(NEEDS[place])
-    except ImportError:
+    if importlib.util.find_spec(NEEDS[place]) is None:
         raise BadInput(
             f"on={place!r} needs {NEEDS[place]}, which is not installed: "
             f"pip install 'clew[{place}]'"
-        ) from None
+        )
     module: Any = importlib.import_module(f"clew.suite.fleet.{place}")
     return module.launch

@@ -16,15 +16,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import submitit  # pyright: ignore[reportMissingImports]
+
 from clew.suite.fleet.order import Order, Resources
 from clew.suite.fleet.serve import LOGS, serve
 from clew.suite.stop import Stop, seconds_of
 from clew.validate import BadInput
-
-SIGNAL = "SUBMITIT_PREEMPT_SIGNAL", "USR1"
-os.environ.setdefault(*SIGNAL)  # read when submitit is imported
-
-import submitit  # noqa: E402
 
 JOB_TIME = "4h"
 LONGEST_MARGIN, SHORTEST_MARGIN = 120.0, 30.0
@@ -32,6 +29,10 @@ POLL = 5.0
 GONE = 30.0
 """Seconds that a result may take to be seen after its job has left the queue."""
 REQUEUES = 100_000
+
+# One that `Stop` listens to; jobs learn of it through their environment. With submitit's own
+# choice, USR2, it would end a job at once, and not at a checkpoint.
+submitit.JobEnvironment.USR_SIG = "USR1"
 
 
 def launch(
@@ -44,23 +45,32 @@ def launch(
     array = jobs[0].job_id.split("_")[0]
     tell(f"submitted job {array}, {len(jobs)} workers; logs in {order.store / LOGS / 'slurm'}")
     failures, left = [], {job.job_id: time.monotonic() for job in jobs}
-    while left and not stop.reason:
-        time.sleep(POLL)
-        tell("")
-        queued = _in_queue()
-        for job in [job for job in jobs if job.job_id in left]:
-            if job.paths.result_pickle.exists():
-                del left[job.job_id]
-                failures += _failure(job)
-            elif queued is None or job.job_id in queued:
-                left[job.job_id] = time.monotonic()
-            elif time.monotonic() - left[job.job_id] > GONE:
-                del left[job.job_id]
-                failures.append(
-                    f"worker {job.job_id} left the queue without a word; see {job.paths.stderr}"
-                )
+    with stop:
+        while left and not stop.reason:
+            time.sleep(POLL)
+            tell("")
+            failures += _ended(jobs, left)
     if left:
         tell(f"job {array} stays in the queue; `scancel {array}` ends it, at a checkpoint")
+    return failures
+
+
+def _ended(jobs: Sequence[Any], left: dict[str, float]) -> list[str]:
+    """Strike out the workers that have ended; a sentence for each that failed.
+
+    `left` has the time when each was last seen. Whether a job is over is asked of the queue, not
+    of `sacct`, as submitit would: not every cluster keeps accounts.
+    """
+    failures, now, queued = [], time.monotonic(), _in_queue()
+    for job in [job for job in jobs if job.job_id in left]:
+        if job.paths.result_pickle.exists():
+            del left[job.job_id]
+            failures += _failure(job)
+        elif queued is None or job.job_id in queued:
+            left[job.job_id] = now
+        elif now - left[job.job_id] > GONE:
+            del left[job.job_id]
+            failures.append(f"worker {job.job_id} was cancelled or killed; see {job.paths.stderr}")
     return failures
 
 
@@ -92,7 +102,7 @@ def _leave() -> None:
     signal.raise_signal(getattr(signal, f"SIG{submitit.JobEnvironment.USR_SIG}"))
 
 
-def _submit(order: Order, resources: Resources) -> Sequence[submitit.Job[int]]:
+def _submit(order: Order, resources: Resources) -> Sequence[Any]:
     seconds = seconds_of(resources.job_time or JOB_TIME, "job_time") // 60 * 60
     margin = max(SHORTEST_MARGIN, min(LONGEST_MARGIN, seconds / 10))
     worker = Worker(dataclasses.replace(order, time_limit=seconds - margin))
@@ -111,7 +121,7 @@ def _submit(order: Order, resources: Resources) -> Sequence[submitit.Job[int]]:
             job_name=f"clew-{order.suite.name}",
             time=int(seconds // 60),
             signal_delay_s=int(margin / 2),
-            setup=[f"export {SIGNAL[0]}={submitit.JobEnvironment.USR_SIG}"],
+            setup=[f"export SUBMITIT_PREEMPT_SIGNAL={submitit.JobEnvironment.USR_SIG}"],
             additional_parameters={"requeue": True, **resources.sbatch},
         )
         return executor.submit_array([worker] * (resources.workers or 1))
@@ -119,7 +129,7 @@ def _submit(order: Order, resources: Resources) -> Sequence[submitit.Job[int]]:
         raise BadInput(f"SLURM did not take the job: {str(error).strip()}") from None
 
 
-def _failure(job: submitit.Job[int]) -> list[str]:
+def _failure(job: Any) -> list[str]:
     error = job.exception()
     if error is None:
         return [f"worker {job.job_id} left {job.result()} packs"] if job.result() else []
