@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,10 @@ TWO = ("--on", "ray", "--workers", "2", "--cpus", "1", "--checkpoint-every", "0s
 
 
 @pytest.fixture(autouse=True)
-def own_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two workers fit, however many cores there are."""
     monkeypatch.setenv("RAY_OVERRIDE_RESOURCES", '{"CPU": 2}')
     monkeypatch.setenv("RAY_ADDRESS", "local")
-    yield
 
 
 def test_a_killed_worker_costs_one_leg(
