@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-slow lint parity golden bench-envs bench-memory clean help
+.PHONY: demo test test-slow test-clusters lint parity golden bench-envs bench-memory clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -19,6 +19,9 @@ test: lint ## lint, type-check, run the fast tests (what CI runs)
 
 test-slow: $(VENV)/ready ## train small agents: does it learn?
 	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist load -m slow
+
+test-clusters: .venv-clusters/ready ## workers on a real Ray and a real SLURM (apt-get install slurmctld slurmd munge), killed
+	.venv-clusters/bin/python -m pytest -m clusters --durations=0
 
 lint: $(VENV)/ready ## ruff and pyright
 	$(BIN)/ruff check .
@@ -38,7 +41,7 @@ bench-memory: $(VENV)/ready ## memories: unroll against a loop over step, alone 
 	$(BIN)/python benchmarks/memory.py
 
 clean: ## remove what the targets above made
-	rm -rf .venv .venv-originals out .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-originals .venv-clusters out .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -51,4 +54,10 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	.venv-originals/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[dev,originals]'
 	.venv-originals/bin/python -m pip install --quiet --disable-pip-version-check --no-deps memory-gym==1.0.2
+	@touch $@
+
+.venv-clusters/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-clusters
+	.venv-clusters/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev,ray,slurm]'
 	@touch $@

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from clew.suite import Planned
+from clew.suite import RunSpec
 from clew.suite.store import Row, Store, count, scan, world_name
 
 ARM = ("environment", "reward", "architecture", "bonus")
 
 
 def summary(
-    console: Console, store: Store, packs: Sequence[Planned], as_json: bool = False
+    console: Console, store: Store, runs: Iterable[RunSpec], as_json: bool = False
 ) -> dict[str, int]:
     """How the runs of a suite stand, arm by arm; counts by status."""
-    wanted = {run.identity for planned in packs for run in planned.runs}
+    wanted = {run.identity for run in runs}
     rows = [row for row in scan(store) if row.identity in wanted]
     counts = count(rows)
     counts |= {"absent": missing} if (missing := len(wanted) - len(rows)) else {}

@@ -58,11 +58,11 @@ class Stop:
         self._reason = f"{signal.Signals(number).name} was received"
 
 
-def seconds_of(text: str) -> float:
+def seconds_of(text: str, field: str = "time_limit") -> float:
     """`90s`, `25m`, `1.5h`, `1h30m` or `90` (seconds)."""
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)
     if not re.fullmatch(r"(\d+(\.\d+)?[smhd])+", text):
-        raise BadInput(f"time_limit={text!r} is not valid; write 90s, 25m, 1.5h or 1h30m")
+        raise BadInput(f"{field}={text!r} is not valid; write 90s, 25m, 1.5h or 1h30m")
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
     return sum(float(number) * UNITS[unit] for number, unit in parts)

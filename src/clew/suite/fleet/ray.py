@@ -1,0 +1,84 @@
+"""Workers as Ray tasks: on the cluster that Ray finds, or on one of its own on this machine.
+
+A worker that dies (killed, out of memory, its node gone) is started again, and goes on from the
+last checkpoint of whatever it finds free; its own pack is free once its lease is stale.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ray  # pyright: ignore[reportMissingImports]
+from ray.exceptions import (  # pyright: ignore[reportMissingImports]
+    RayError,
+    RayTaskError,
+    TaskCancelledError,
+)
+
+from clew.suite.fleet.order import Order, Resources
+from clew.suite.fleet.serve import serve
+from clew.suite.fleet.share import share
+from clew.suite.stop import Stop
+
+POLL = 2.0
+RESTARTS = 3
+"""Deaths for each worker, on average, before no more are started."""
+
+
+def launch(
+    order: Order, resources: Resources, stop: Stop, tell: Callable[[str], None]
+) -> list[str]:
+    """Start the workers and watch them until the last has ended."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with warnings.catch_warnings():
+        # jax warns of forks; Ray's go on as other programs
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+        ray.init(include_dashboard=False, log_to_driver=False, configure_logging=False)
+    try:
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        gpus, cpus, workers = share(nodes, resources)
+        tell(f"{workers} Ray workers, each with {gpus} GPU and {cpus} CPU")
+        task = ray.remote(max_retries=0, max_calls=1)(_work)
+        task = task.options(num_gpus=gpus, num_cpus=cpus)
+        with stop:
+            return _watch(lambda: task.remote(order), workers, stop, tell)
+    finally:
+        ray.shutdown()
+
+
+def _work(order: Order) -> int:
+    """The task: work, and tell how many packs are left."""
+    with Stop(order.time_limit) as stop:
+        return serve(order, stop).left
+
+
+def _watch(
+    start: Callable[[], Any], workers: int, stop: Stop, tell: Callable[[str], None]
+) -> list[str]:
+    running, deaths, failures, asked = [start() for _ in range(workers)], 0, [], False
+    while running:
+        ended, running = ray.wait(running, timeout=POLL)
+        tell("")
+        for each in ended:
+            try:
+                ray.get(each)
+            except TaskCancelledError:
+                pass  # it was asked to end before it had begun
+            except RayTaskError as error:
+                failures.append(f"a worker failed: {str(error).strip().splitlines()[-1]}")
+            except RayError as error:
+                deaths += 1
+                what = f"a worker died: {' '.join(str(error).split())}"
+                if stop.reason or deaths > RESTARTS * workers:
+                    failures.append(what)
+                else:
+                    tell(f"{what} Another is started.")
+                    running.append(start())
+        if stop.reason and not asked:
+            asked = True
+            for each in running:
+                ray.cancel(each)  # arrives as SIGINT, which `Stop` takes as a request
+    return failures

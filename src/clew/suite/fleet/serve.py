@@ -1,0 +1,40 @@
+"""One worker, wherever it runs: the claim loop, and a log of what it did in the store."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socket
+import time
+from typing import IO
+
+from clew.suite.fleet.order import Order
+from clew.suite.plan import plan
+from clew.suite.stop import Stop
+from clew.suite.store import Store
+from clew.suite.training import Step
+from clew.suite.worker import Outcome, work
+
+LOGS = "fleet"
+"""Folder in the store for what launchers and workers leave; results do not depend on it."""
+
+
+def serve(order: Order, stop: Stop) -> Outcome:
+    """Train what is not done and not held by another worker, until all is done or `stop` says."""
+    store = Store(order.store)
+    packs = plan(order.suite, store, order.pack_size)
+    logs = order.store / LOGS / "workers"
+    logs.mkdir(parents=True, exist_ok=True)
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    with open(logs / f"{name}.jsonl", "a", encoding="utf-8") as log:
+        outcome = work(store, packs, stop, lambda step: _write(log, step), every=order.every)
+    print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
+    return outcome
+
+
+def _write(log: IO[str], step: Step) -> None:
+    success = None if math.isnan(step.success) else step.success
+    line = {"time": time.time(), **step._asdict(), "success": success}
+    log.write(json.dumps(line) + "\n")
+    log.flush()

@@ -1,0 +1,66 @@
+"""Two workers on a real Ray cluster, on this machine, and what can happen to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.clusters.things import LEGS, RUNS, Command, in_the_middle, results, trained
+
+pytest.importorskip("ray")
+pytestmark = pytest.mark.clusters
+TWO = ("--on", "ray", "--workers", "2", "--cpus", "1", "--checkpoint-every", "0s")
+
+
+@pytest.fixture(autouse=True)
+def own_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers fit, however many cores there are."""
+    monkeypatch.setenv("RAY_OVERRIDE_RESOURCES", '{"CPU": 2}')
+    monkeypatch.setenv("RAY_ADDRESS", "local")
+
+
+def test_a_killed_worker_costs_one_leg(
+    tmp_path: Path, cache: Path, undisturbed: Mapping[str, bytes]
+) -> None:
+    command = Command(tmp_path, cache, "store", *TWO)
+    process = command.until(lambda: in_the_middle(command.store))[0]
+    os.kill(process, signal.SIGKILL)
+    assert command.ends() == 0, command.said()
+    assert "a worker died" in command.said()
+    assert results(command.store) == undisturbed
+    legs = trained(command.store)
+    assert len(legs) == RUNS * LEGS
+    assert legs.total() - len(legs) <= 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on(
+    tmp_path: Path, cache: Path, undisturbed: Mapping[str, bytes], number: signal.Signals
+) -> None:
+    command = Command(tmp_path, cache, "store", *TWO)
+    command.until(lambda: in_the_middle(command.store))
+    command.process.send_signal(number)
+    assert command.ends(60) == 4, command.said()
+    assert f"{number.name} was received" in command.said()
+    again = Command(tmp_path, cache, "store", *TWO)
+    assert again.ends() == 0, again.said()
+    assert results(again.store) == undisturbed
+    assert set(trained(again.store).values()) == {1}
+
+
+def test_a_worker_that_fails_is_told_of(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "store").mkdir()
+    command = Command(tmp_path, cache, "store", *TWO, "--time-limit", "0s")
+    assert command.ends() == 4, command.said()
+    plans = tmp_path / "store" / "plans"
+    for plan in plans.iterdir():
+        plan.unlink()
+    plans.rmdir()
+    plans.touch()  # a worker cannot write its plan
+    command = Command(tmp_path, cache, "store", *TWO)
+    assert command.ends() == 5, command.said()
+    assert "a worker failed" in command.said()

@@ -1,0 +1,152 @@
+"""Orders, shares and exit codes: what a fleet is, without a cluster."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.cli import fleet as command
+from clew.suite import Block, Stop, Suite
+from clew.suite.fleet import NAMES, Order, Resources, launcher, serve
+from clew.suite.fleet.share import share
+from clew.suite.store import Store
+from clew.validate import BadInput
+from tests.suite.store.things import outcome
+
+SUITE = Suite(
+    name="small",
+    blocks=[
+        Block(
+            environment="TinyReproduce",
+            environment_options={"k": 2, "v": 2},
+            rewards=["sparse"],
+            architectures=["Memoryless"],
+            bonuses=["none"],
+            seeds=3,
+            steps=20_000,
+        )
+    ],
+)
+NODES = st.lists(
+    st.fixed_dictionaries({"CPU": st.integers(0, 64)}, optional={"GPU": st.integers(0, 8)}),
+    max_size=6,
+)
+MAYBE = st.none() | st.integers(1, 70)
+
+
+@given(NODES, st.builds(Resources, gpus=st.none() | st.integers(0, 1), cpus=MAYBE, workers=MAYBE))
+def test_the_workers_chosen_are_those_that_fit(
+    nodes: list[dict[str, int]], wanted: Resources
+) -> None:
+    try:
+        found = share(nodes, wanted)
+    except BadInput:
+        needs_gpu = wanted.gpus or (
+            wanted.gpus is None and any(node.get("GPU", 0) for node in nodes)
+        )
+        enough = wanted.cpus or 1
+        assert not [n for n in nodes if n["CPU"] >= enough and (not needs_gpu or n.get("GPU", 0))]
+        return
+    if wanted.workers is not None:
+        assert found.workers == wanted.workers
+        return
+    left = [dict(node) for node in nodes]
+    for _ in range(found.workers):
+        home = next(n for n in left if n["CPU"] >= found.cpus and n.get("GPU", 0) >= found.gpus)
+        home["CPU"] -= found.cpus
+        home["GPU"] = home.get("GPU", 0) - found.gpus
+    assert not [n for n in left if n["CPU"] >= found.cpus and n.get("GPU", 0) >= found.gpus]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("workers", 0), ("gpus", 2), ("cpus", 0), ("job_time", "1m"), ("job_time", "soon")],
+)
+def test_mistakes_name_the_field_and_the_value(field: str, value: Any) -> None:
+    with pytest.raises(BadInput, match=f"{field}={value!r}"):
+        Resources(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("place", "field", "value"),
+    [("local", "workers", 2), ("local", "job_time", "1h"), ("ray", "partition", "gpu")],
+)
+def test_what_means_nothing_there_is_refused(place: str, field: str, value: Any) -> None:
+    with pytest.raises(BadInput, match=f"{field}={value!r}.*--on {place}"):
+        Resources(**{field: value}).only_for(place)
+    Resources(**{field: value}).only_for("slurm")
+
+
+@pytest.mark.parametrize("place", NAMES)
+def test_a_missing_extra_is_named(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=rf"pip install 'clew\[{place}\]'"):
+        launcher(place)
+
+
+def test_a_worker_without_time_leaves_all(tmp_path: Path) -> None:
+    with Stop(0.0) as stop:
+        ended = serve(Order(suite=SUITE, store=tmp_path / "store", pack_size=2), stop)
+    assert (ended.finished, ended.left, ended.stopped) == (0, 2, "the time limit is reached")
+
+
+def finish(store: Store, status: str) -> None:
+    for seed, run in enumerate(SUITE.runs()):
+        if status == "failed":
+            store.run(run.config).write_failed("it broke", provenance={})
+        elif status == "finished" or seed:
+            store.run(run.config).write_finished(**outcome(seed))
+
+
+@pytest.mark.parametrize(
+    ("status", "failures", "code"),
+    [
+        ("finished", [], 0),
+        ("failed", [], 3),
+        ("one left", [], 4),
+        ("one left", ["a worker failed"], 5),
+        ("finished", ["a worker failed"], 5),
+    ],
+)
+def test_the_exit_code_tells(
+    status: str,
+    failures: list[str],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def launch(order: Order, _: Resources, stop: Stop, tell: Callable[[str], None]) -> list[str]:
+        finish(Store(order.store), status)
+        tell("sent out")
+        return failures
+
+    monkeypatch.setattr(command, "launcher", lambda place: launch)
+    order = Order(suite=SUITE, store=tmp_path / "store")
+    assert command.dispatch("slurm", order, Resources()) == code
+    said = capsys.readouterr()
+    assert "sent out" in said.out
+    assert said.err.count("a worker failed") == len(failures)
+
+
+def test_retry_happens_once_before_any_worker_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def launch(order: Order, _: Resources, stop: Stop, tell: Callable[[str], None]) -> list[str]:
+        seen.extend(Store(order.store).run(run.config).status for run in SUITE.runs())
+        return []
+
+    finish(Store(tmp_path / "store"), "failed")
+    monkeypatch.setattr(command, "launcher", lambda place: launch)
+    order = Order(suite=SUITE, store=tmp_path / "store")
+    assert command.dispatch("ray", order, Resources(), retry=True) == 4
+    assert "failed" not in seen
+    assert len(seen) == 3
