@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 from clew.cli.display import Display, console_for
 from clew.cli.tables import summary
-from clew.learner import legs_in
 from clew.suite import Stop, Suite, find_suite, plan, seconds_of, work
 from clew.suite.store import Store
+from clew.validate import whole_number
 
-EXIT_FAILED, EXIT_LEFT = 3, 4
+EXIT_FAILED, EXIT_LEFT, EXIT_INTERRUPTED = 3, 4, 130
 
 
 def run(
@@ -49,14 +50,24 @@ def execute(
     """Train a suite into a store, and say how it went; the exit code."""
     console = console_for(json)
     limit = None if time_limit is None else seconds_of(time_limit)
+    if pack_size is not None:
+        whole_number("pack_size", pack_size, 1)
     store = Store(folder)
     packs = plan(suite, store, pack_size)
     runs = sum(len(each.runs) for each in packs)
     console.print(
-        f"{suite.name}: {runs} runs in {len(packs)} packs, results in {folder}", highlight=False
+        f"{suite.name}: {runs} runs in {len(packs)} packs, results in {folder}",
+        highlight=False,
+        markup=False,
     )
-    lengths = [legs_in(each.pack, each.runs[0].steps) for each in packs]
-    with Stop(limit) as stop, Display(console, lengths, json) as display:
+
+    def leave() -> None:
+        """At once: what is on the disk is whole, and a thread in the middle of a leg is not."""
+        console.show_cursor(True)
+        os._exit(EXIT_INTERRUPTED)
+
+    display = Display(console, sum(each.legs for each in packs), json)
+    with Stop(limit, again=leave) as stop, display:
         outcome = work(store, packs, stop, display, retry=retry)
     counts = summary(console, store, packs, json)
     if outcome.stopped:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import jax
 
 from clew.learner import Knobs, Pack, Program
-from clew.suite.spec import Options, RunSpec
+from clew.suite.options import Options
+from clew.suite.spec import RunSpec
 from clew.suite.store import Store, digest
 from clew.suite.suite import Suite
 from clew.validate import whole_number
@@ -35,6 +36,11 @@ class Planned(NamedTuple):
         return self.runs[0].program(*self.bonus)
 
     @property
+    def legs(self) -> int:
+        """How many its budget pays for."""
+        return self.runs[0].steps // self.runs[0].settings.leg
+
+    @property
     def pack(self) -> Pack:
         """For the learner."""
         program = self.program
@@ -45,8 +51,9 @@ def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[Plann
     """The packs of a suite in this store; `pack_size` counts only for whoever comes first."""
     groups = grouped(suite)
     identity = digest([[run.identity for run in group] for _, group in groups])
-    fitting = pack_size or min(fitting_size(bonus, group) for bonus, group in groups)
-    proposed = {"pack_size": whole_number("pack_size", fitting, 1)}
+    if pack_size is None:
+        pack_size = min(fitting_size(bonus, group) for bonus, group in groups)
+    proposed = {"pack_size": whole_number("pack_size", pack_size, 1)}
     size = store.agreed(f"plan-{identity[:16]}", proposed)["pack_size"]
     return [
         Planned(tuple(group[start : start + size]), bonus)
