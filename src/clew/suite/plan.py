@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import jax
@@ -52,7 +53,9 @@ def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[Plann
     groups = grouped(suite)
     identity = digest([[run.identity for run in group] for _, group in groups])
     if pack_size is None:
-        pack_size = min(fitting_size(bonus, group) for bonus, group in groups)
+        # what a bonus takes is little beside the rest, and tracing a program takes a second
+        unlike = {_shape(group[0]): (bonus, group) for bonus, group in groups}
+        pack_size = min(fitting_size(*each) for each in unlike.values())
     proposed = {"pack_size": whole_number("pack_size", pack_size, 1)}
     size = store.agreed(f"plan-{identity[:16]}", proposed)["pack_size"]
     return [
@@ -90,6 +93,7 @@ def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
     return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))
 
 
+@cache
 def bytes_of(program: Program) -> int:
     """What one run of a pack takes on the device, roughly and rather too much.
 
