@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from clew.suite.store import CannotWrite, Store, count, scan
 from clew.validate import BadInput
 from tests.suite.declared import LEG, LEGS, tiny
 from tests.suite.store.faults import failing, nth, watched
-from tests.suite.trial import OUTCOME, results
+from tests.suite.trial import results
 
 HIGH = 1e30
 
@@ -129,7 +128,7 @@ def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil:
     assert steps[0].what == "compiling"
     assert steps[0].leg == 2
     assert results(tmp_path) == results(finished)
-    assert [each["path"] for each in Store(tmp_path).set_aside()] == [
+    assert [each["was"] for each in Store(tmp_path).set_aside()] == [
         str(newest.relative_to(tmp_path))
     ]
 
@@ -160,7 +159,10 @@ def test_a_run_that_diverges(
         else:
             assert folder.finished()
     # those that are sound are what they would be without the others
-    assert results(tmp_path).items() <= results(finished).items()
+    sound = {str(path.parent.name) for path in tmp_path.glob("runs/*/result.json")}
+    kept = {k: v for k, v in results(tmp_path).items() if Path(k).parent.name in sound}
+    assert len(kept) == 2 * 4
+    assert kept.items() <= results(finished).items()
     # not tried again unless asked; then only those, with the same end
     before = results(tmp_path)
     assert execute(mixed, tmp_path, json=True) == 3
@@ -205,7 +207,7 @@ def test_an_exception_is_recorded_and_the_others_go_on(
     assert results(tmp_path) == results(finished)
 
 
-@pytest.mark.parametrize("n", [8, 20, 60])
+@pytest.mark.parametrize("n", [8, 20, 32])
 def test_a_full_disk(finished: Path, tmp_path: Path, n: int) -> None:
     among = ("write", "mkdir")
     with (
@@ -242,8 +244,3 @@ def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
             assert mine.keys() == theirs.keys()
             for name in mine:
                 np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-3, atol=1e-4)
-
-
-def test_only_results_are_compared() -> None:
-    assert "provenance.json" not in OUTCOME
-    assert os.sep not in "".join(OUTCOME)
