@@ -1,4 +1,4 @@
-"""A suite small enough to train in tests: as data, as TOML, and one that is valid in every field."""
+"""A suite small enough to train in tests, one that fills in every field, and both as TOML."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_options_show_in_the_table(store: Path) -> None:
     show(console, rows, count(rows))
     told: Any = console.file
     assert "TinyReproduce[k=2,v=2]" in told.getvalue()
-    narrow = Console(file=io.StringIO(), width=60)
+    narrow = Console(file=io.StringIO(), width=80)
     show(narrow, rows, count(rows))
     told = narrow.file
     assert "…" not in told.getvalue()
@@ -134,7 +134,7 @@ def test_options_show_in_the_table(store: Path) -> None:
 def test_the_list_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:
     list_(json=True)
     told = json.loads(capsys.readouterr().out)
-    assert told["environments"]["TinyReproduce"] == ["sparse", "dense"]
+    assert told["environments"]["TinyReproduce"] == ["dense", "sparse"]
     assert told["suites"]["paper"]["runs"] == 1800
     assert told["suites"].keys() == set(names())
     assert "Memoryless" in told["architectures"]

@@ -33,28 +33,46 @@ def lines(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_stopped_killed_and_in_company(tmp_path: Path) -> None:
+def disturbed(trial: Trial, store: Path, name: str) -> None:
+    """One worker, and what becomes of it when it is sent a signal after three legs."""
+    process = trial.start(store, "--json")
+    assert process.stdout is not None
+    told = [process.stdout.readline() for _ in range(4)]  # compiling, and three legs
+    process.send_signal(getattr(signal, name.split()[0]))
+    while name == "SIGINT twice" and process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.005)
+    code, out, err = ended(process)
+    assert checkpointed(store)
+    if name not in ("SIGINT", "SIGTERM"):
+        assert code == {"SIGKILL": -9, "SIGINT twice": 130}[name]
+        return
+    found = lines("".join(told) + out)
+    assert code == 4
+    assert f"stopped early: {name} was received" in err
+    assert found[0]["what"] == "compiling"
+    assert found[-2]["what"] == "stopped"
+    assert found[-2]["leg"] < LEGS
+    assert found[-1]["counts"] == {"absent": 2, "begun": 2}
+
+
+def test_stopped_and_killed(tmp_path: Path) -> None:
+    trial, store = Trial(tmp_path, steps=LEG * LEGS), tmp_path / "store"
+    for name in ("SIGTERM", "SIGKILL"):
+        disturbed(trial, store, name)
+    assert not results(store)
+    for folder in (store, tmp_path / "undisturbed"):
+        assert execute(tiny(steps=LEG * LEGS), folder, pack_size=2) == 0
+    assert results(store) == results(tmp_path / "undisturbed")
+    assert not checkpointed(store)
+
+
+@pytest.mark.slow
+def test_disturbed_in_every_way_and_then_in_company(tmp_path: Path) -> None:
     """Asked, asked otherwise, killed, interrupted twice; then two workers bring it to its end."""
     trial, store = Trial(tmp_path, steps=LEG * LEGS), tmp_path / "store"
     for name in ("SIGINT", "SIGTERM", "SIGKILL", "SIGINT twice"):
-        process = trial.start(store, "--json")
-        assert process.stdout is not None
-        told = [process.stdout.readline() for _ in range(4)]  # compiling, and three legs
-        process.send_signal(getattr(signal, name.split()[0]))
-        while name == "SIGINT twice" and process.poll() is None:
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.005)
-        code, out, err = ended(process)
-        found = lines("".join(told) + ("" if name == "SIGKILL" else out))
-        assert found[0]["what"] == "compiling"
-        assert checkpointed(store)
-        if name in ("SIGINT", "SIGTERM"):
-            assert code == 4
-            assert f"stopped early: {name} was received" in err
-            assert found[-2]["what"] == "stopped"
-            assert found[-2]["leg"] < LEGS
-        else:
-            assert code == {"SIGKILL": -9, "SIGINT twice": 130}[name]
+        disturbed(trial, store, name)
     assert not results(store)
     both = [ended(process) for process in [trial.start(store, "--json") for _ in range(2)]]
     assert [code for code, _, _ in both] == [0, 0]

@@ -158,7 +158,8 @@ def test_a_list_may_be_an_options_value() -> None:
 
 
 def test_nothing_is_written_for_a_mistake(tmp_path: Path) -> None:
-    for mistake in ({"pack_size": 0}, {"pack_size": -1}, {"time_limit": "soon"}):
+    mistakes: list[dict[str, Any]] = [{"pack_size": 0}, {"pack_size": -1}, {"time_limit": "soon"}]
+    for mistake in mistakes:
         with pytest.raises(BadInput, match=next(iter(mistake))):
             execute(tiny(), tmp_path / "store", **mistake)
     assert not list(tmp_path.iterdir())

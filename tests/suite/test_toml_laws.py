@@ -1,4 +1,4 @@
-"""Whatever is declared, the answer is a suite or a sentence; what is a suite says who its runs are."""
+"""Whatever is declared, the answer is a suite or a sentence."""
 
 from __future__ import annotations
 
@@ -69,13 +69,11 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(mutated())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_a_mutated_declaration_is_a_suite_or_a_sentence(data: dict[str, Any]) -> None:
     try:
         suite = parse_suite(data, "mutated")
-    except BadInput as error:
-        assert str(error)
-        assert "\n" not in str(error)
+    except BadInput:
         return
     assert isinstance(suite, Suite)
     runs = suite.runs()

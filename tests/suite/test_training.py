@@ -75,9 +75,17 @@ def test_who_made_it_is_stored(finished: Path) -> None:
     assert about["runs"] == 2
     assert about["device"].startswith("cpu")
     assert about["seconds"] > 0
-    assert {"commit", "python", "jax", "jaxlib", "numpy", "equinox", "optax", "platform", "pack"} <= (
-        about.keys()
-    )
+    assert {
+        "commit",
+        "python",
+        "jax",
+        "jaxlib",
+        "numpy",
+        "equinox",
+        "optax",
+        "platform",
+        "pack",
+    } <= (about.keys())
 
 
 def test_again_is_a_no_op(finished: Path) -> None:
@@ -211,7 +219,7 @@ def test_an_exception_is_recorded_and_the_others_go_on(
 def test_a_full_disk(finished: Path, tmp_path: Path, n: int) -> None:
     among = ("write", "mkdir")
     with (
-        pytest.raises(CannotWrite, match="No space left.*the same command") as error,
+        pytest.raises(CannotWrite, match=r"No space left.*the same command") as error,
         watched(nth(n, failing(errno.ENOSPC), among)),
     ):
         trained(tiny(), tmp_path)
@@ -240,7 +248,10 @@ def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
     for run in suite.runs():
         one, other = shared.run(run.config), apart.run(run.config)
         assert one.result() == pytest.approx(other.result(), rel=1e-3)
-        for mine, theirs in ((one.curve(), other.curve()), (one.diagnostics(), other.diagnostics())):
+        for mine, theirs in (
+            (one.curve(), other.curve()),
+            (one.diagnostics(), other.diagnostics()),
+        ):
             assert mine.keys() == theirs.keys()
             for name in mine:
                 np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-3, atol=1e-4)

@@ -1,4 +1,4 @@
-"""A worker to be disturbed: `python -m tests.suite.trial ARGUMENTS OF CLEW`, checkpoint every leg."""
+"""A worker to be disturbed: `python -m tests.suite.trial …` is `clew …` with more checkpoints."""
 
 from __future__ import annotations
 
