@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -24,7 +23,7 @@ from clew.suite import Step
 class Display:
     """Bars on a terminal; a line of JSON a step for a script; else a line a pack."""
 
-    def __init__(self, console: Console, legs: Sequence[int], as_json: bool = False) -> None:
+    def __init__(self, console: Console, legs: int, as_json: bool = False) -> None:
         self.console, self.as_json = console, as_json
         self._bars = Progress(
             TextColumn("{task.description}"),
@@ -35,14 +34,10 @@ class Display:
             console=console,
             disable=as_json or not console.is_terminal,
         )
-        self._whole = self._bars.add_task("all packs", total=sum(legs), told="")
+        self._whole = self._bars.add_task("all packs", total=legs, told="")
         self._packs: dict[str, TaskID] = {}
         self._done: dict[str, int] = {}
         self._rates: dict[str, float] = {}
-
-    def already(self, legs: int) -> None:
-        """Count what was done before."""
-        self._bars.advance(self._whole, legs)
 
     def __enter__(self) -> Display:
         self._bars.start()
@@ -56,6 +51,9 @@ class Display:
         if self.as_json:
             print(json.dumps(_plain(step._asdict())), flush=True)
             return
+        if step.what == "found":
+            self._bars.advance(self._whole, step.leg - self._done.get(step.name, 0))
+            return
         if step.name not in self._packs:
             self._packs[step.name] = self._bars.add_task(step.name, total=step.legs, told="")
             self._done[step.name] = 0
@@ -64,9 +62,10 @@ class Display:
         self._bars.update(task, completed=step.leg, told=told)
         self._bars.advance(self._whole, step.leg - self._done[step.name])
         self._done[step.name] = step.leg
-        if step.what in ("finished", "stopped"):
+        if step.what in ("finished", "stopped", "failed"):
             self._bars.update(task, visible=False)
-            self.console.print(f"{step.name}: {step.what}, {told}", highlight=False)
+            words = ", ".join(filter(None, (step.what, told)))
+            self.console.print(f"{step.name}: {words}", highlight=False)
 
 
 def _told(step: Step) -> str:

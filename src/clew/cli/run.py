@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Literal
 from clew.cli.display import Display, console_for
 from clew.cli.fleet import EXIT_FAILED, EXIT_LEFT, dispatch, stay_off_devices
 from clew.cli.tables import summary
-from clew.learner import legs_in
 from clew.suite import Planned, Step, Stop, Suite, find_suite, plan, seconds_of, work
 from clew.suite.boards import write_boards
 from clew.suite.fleet import Order, Resources
 from clew.suite.store import Store
 from clew.suite.training import CHECKPOINT_EVERY, Watch
+from clew.validate import whole_number
+
+EXIT_INTERRUPTED = 130
 
 
 def run(
@@ -95,14 +98,24 @@ def execute(
     """Train a suite into a store, and say how it went; the exit code."""
     console = console_for(json)
     limit = None if time_limit is None else seconds_of(time_limit)
+    if pack_size is not None:
+        whole_number("pack_size", pack_size, 1)
     store = Store(folder)
     packs = plan(suite, store, pack_size)
     runs = sum(len(each.runs) for each in packs)
     console.print(
-        f"{suite.name}: {runs} runs in {len(packs)} packs, results in {folder}", highlight=False
+        f"{suite.name}: {runs} runs in {len(packs)} packs, results in {folder}",
+        highlight=False,
+        markup=False,
     )
-    lengths = [legs_in(each.pack, each.runs[0].steps) for each in packs]
-    with Stop(limit) as stop, Display(console, lengths, json) as display:
+
+    def leave() -> None:
+        """At once: what is on the disk is whole, and a thread in the middle of a leg is not."""
+        console.show_cursor(True)
+        os._exit(EXIT_INTERRUPTED)
+
+    display = Display(console, sum(each.legs for each in packs), json)
+    with Stop(limit, again=leave) as stop, display:
         watch = _boarding(store, packs, display) if tensorboard else display
         outcome = work(store, packs, stop, watch, retry=retry, every=every)
     counts = summary(console, store, suite.runs(), json)

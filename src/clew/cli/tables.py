@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from clew.suite import RunSpec
@@ -34,11 +35,13 @@ def show(
 ) -> None:
     """Print a table of arms, and every run that failed with its reason."""
     if as_json:
-        print(json.dumps({"counts": counts, "arms": [_numbers(*arm) for arm in _arms(rows)]}))
+        arms = [_numbers(*arm) for arm in _arms(rows)]
+        told = [{"run": r.name, "status": r.status, "reason": r.reason} for r in rows if r.reason]
+        print(json.dumps({"counts": counts, "arms": arms, "troubles": told}))
         return
     table = Table()
     for column in ARM:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for column in ("runs", "finished", "tail mean", "± std"):
         table.add_column(column, justify="right")
     for name, members in _arms(rows):
@@ -46,29 +49,32 @@ def show(
         words = (
             ("", "") if found["mean"] is None else (f"{found['mean']:.3f}", f"{found['std']:.3f}")
         )
-        table.add_row(*name, str(found["runs"]), str(found["finished"]), *words)
+        table.add_row(*map(escape, name), str(found["runs"]), str(found["finished"]), *words)
     console.print(table)
     console.print(", ".join(f"{number} {status}" for status, number in counts.items()) or "no runs")
     for row in rows:
         if row.reason:
-            console.print(f"[bold]{row.status}[/bold] {row.name}: {row.reason}", highlight=False)
+            words = f"[bold]{row.status}[/bold] {row.name}: {escape(row.reason)}"
+            console.print(words, highlight=False)
 
 
 def _arms(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
     arms: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         if row.config:
-            rest = (row.config[field] for field in ARM[1:])
+            # a store may hold what others put there, by other words
+            rest = (str(row.config.get(field, "")) for field in ARM[1:])
             arms[world_name(row.config), *rest].append(row)
     return list(arms.items())
 
 
 def _numbers(name: tuple[str, ...], members: Sequence[Row]) -> dict[str, Any]:
-    tails = [row.result["tail_mean"] for row in members if row.status == "finished"]
+    finished = [row.result for row in members if row.status == "finished"]
+    tails = [result["tail_mean"] for result in finished if "tail_mean" in result]
     return {
         **dict(zip(ARM, name, strict=True)),
         "runs": len(members),
-        "finished": len(tails),
+        "finished": len(finished),
         "mean": float(np.mean(tails)) if tails else None,
         "std": float(np.std(tails)) if tails else None,
     }

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import jax
 
 from clew.learner import Knobs, Pack, Program
-from clew.suite.spec import Options, RunSpec
+from clew.suite.options import Options
+from clew.suite.spec import RunSpec
 from clew.suite.store import Store, digest
 from clew.suite.suite import Suite
 from clew.validate import whole_number
@@ -35,6 +37,11 @@ class Planned(NamedTuple):
         return self.runs[0].program(*self.bonus)
 
     @property
+    def legs(self) -> int:
+        """How many its budget pays for."""
+        return self.runs[0].steps // self.runs[0].settings.leg
+
+    @property
     def pack(self) -> Pack:
         """For the learner."""
         program = self.program
@@ -45,8 +52,11 @@ def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[Plann
     """The packs of a suite in this store; `pack_size` counts only for whoever comes first."""
     groups = grouped(suite)
     identity = digest([[run.identity for run in group] for _, group in groups])
-    fitting = pack_size or min(fitting_size(bonus, group) for bonus, group in groups)
-    proposed = {"pack_size": whole_number("pack_size", fitting, 1)}
+    if pack_size is None:
+        # what a bonus takes is little beside the rest, and tracing a program takes a second
+        unlike = {_shape(group[0]): (bonus, group) for bonus, group in groups}
+        pack_size = min(fitting_size(*each) for each in unlike.values())
+    proposed = {"pack_size": whole_number("pack_size", pack_size, 1)}
     size = store.agreed(f"plan-{identity[:16]}", proposed)["pack_size"]
     return [
         Planned(tuple(group[start : start + size]), bonus)
@@ -83,6 +93,7 @@ def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
     return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))
 
 
+@cache
 def bytes_of(program: Program) -> int:
     """What one run of a pack takes on the device, roughly and rather too much.
 

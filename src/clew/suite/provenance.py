@@ -32,15 +32,19 @@ def provenance() -> dict[str, Any]:
 
 def commit() -> str | None:
     """The commit of a checkout, marked if it was changed since; None for an installed package."""
-    here = Path(clew.__file__).parent
+    file = Path(clew.__file__)
+    # an installed package may lie within a checkout of something else
+    if not _git(file.parent, "ls-files", file.name):
+        return None
+    return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=12") or None
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git says; nothing if there is no git, or it fails."""
     try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=10,
+        done = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, timeout=10
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    return described.stdout.strip() or None
+        return ""
+    return done.stdout.strip()

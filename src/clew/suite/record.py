@@ -13,6 +13,7 @@ from clew.learner.agent import components
 from clew.learner.run import Leg
 
 CURVE, DIAGNOSTICS = "evaluation/", "rollouts/"
+SCORES = ("bonus", "normalised")
 Named = dict[str, np.ndarray]
 
 
@@ -35,9 +36,15 @@ class Record:
         """One run's evaluations."""
         return self._of(run, CURVE)
 
-    def diagnostics(self, run: int) -> Named:
-        """One run's rollouts."""
-        return self._of(run, DIAGNOSTICS)
+    def diagnostics(self, run: int, without_bonus: bool = False) -> Named:
+        """One run's rollouts.
+
+        A run without a bonus may lodge in the program of one, whose scores are not its own.
+        """
+        found = self._of(run, DIAGNOSTICS)
+        if without_bonus:
+            found |= dict.fromkeys(SCORES, found["delivered"])  # which is nothing, if sound
+        return found
 
     def _of(self, run: int, part: str) -> Named:
         return {

@@ -9,12 +9,15 @@ from typing import Any
 
 from clew import bonuses, envs
 from clew.envs import Environment
+from clew.envs.registry import environments
 from clew.learner import Knobs, Pack, Program, Settings
-from clew.suite.store import canonical, digest
-from clew.validate import whole_number
+from clew.memory.base import architectures
+from clew.suite.options import Options, options
+from clew.suite.store import digest
+from clew.validate import BadInput, whole_number
 
-Options = tuple[tuple[str, Any], ...]
-"""Names and values in the order of the alphabet, so that equal options are equal keys."""
+MOST_STEPS = 2**31 - 1
+"""The learner counts them in 32 bits."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,10 +40,22 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         whole_number("seed", self.seed, 0, 2**32 - 1)
-        whole_number("steps", self.steps, self.settings.leg)
-        if self.bonus == "none" and self.knobs.bonus_coef:
+        if whole_number("steps", self.steps, 1, MOST_STEPS) < self.settings.leg:
+            raise BadInput(
+                f"steps={self.steps} is not valid; it must be at least {self.settings.leg}, one "
+                f"leg (eval_every × envs × steps of the settings)"
+            )
+        for field, registry in (
+            ("environment", environments),
+            ("architecture", architectures),
+            ("bonus", bonuses.bonuses),
+        ):
+            given = dict(getattr(self, f"{field}_options"))
+            self._set(f"{field}_options", options(registry, getattr(self, field), given))
+        if self.bonus == "none":
             # what is multiplied with nothing must not make two runs of one
-            object.__setattr__(self, "knobs", dataclasses.replace(self.knobs, bonus_coef=0.0))
+            self._set("knobs", dataclasses.replace(self.knobs, bonus_coef=0.0))
+            self._set("bonus_options", ())
 
     @property
     def config(self) -> dict[str, Any]:
@@ -57,8 +72,8 @@ class RunSpec:
             "bonus_options": dict(self.bonus_options),
             "seed": self.seed,
             "steps": self.steps,
-            "knobs": _floats(dataclasses.asdict(self.knobs)),
-            "settings": dataclasses.asdict(self.settings),
+            "knobs": _plain(self.knobs),
+            "settings": _plain(self.settings),
         }
 
     @property
@@ -95,33 +110,38 @@ class RunSpec:
         """A pack of this run alone."""
         return Pack.alone(program, self.seed, self.reward, self.knobs)
 
+    def _set(self, field: str, value: Any) -> None:
+        object.__setattr__(self, field, value)
+
 
 def from_config(config: Mapping[str, Any]) -> RunSpec:
     """The run that a stored configuration describes."""
-    return RunSpec(
-        environment=config["environment"],
-        environment_options=options(config["environment_options"]),
-        reward=config["reward"],
-        architecture=config["architecture"],
-        architecture_options=options(config["architecture_options"]),
-        bonus=config["bonus"],
-        bonus_options=options(config["bonus_options"]),
-        seed=config["seed"],
-        steps=config["steps"],
-        knobs=Knobs(**config["knobs"]),
-        settings=Settings(**config["settings"]),
-    )
+    try:
+        return RunSpec(
+            environment=config["environment"],
+            environment_options=tuple(config["environment_options"].items()),
+            reward=config["reward"],
+            architecture=config["architecture"],
+            architecture_options=tuple(config["architecture_options"].items()),
+            bonus=config["bonus"],
+            bonus_options=tuple(config["bonus_options"].items()),
+            seed=config["seed"],
+            steps=config["steps"],
+            knobs=Knobs(**config["knobs"]),
+            settings=Settings(**config["settings"]),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"this is not the configuration of a run ({error})") from None
 
 
-def options(given: Mapping[str, Any]) -> Options:
-    """As a key."""
-    canonical(dict(given))  # what cannot be stored is refused here
-    return tuple(sorted(given.items()))
+def make_env(name: str, chosen: Options) -> Environment:
+    """Worlds are values; each is made once."""
+    # the text tells 1 from True, which are equal as keys
+    return _make_env(name, chosen, repr(chosen))
 
 
 @cache
-def make_env(name: str, chosen: Options) -> Environment:
-    """Worlds are values; each is made once."""
+def _make_env(name: str, chosen: Options, text: str) -> Environment:
     return envs.make(name, **dict(chosen))
 
 
@@ -145,5 +165,11 @@ def make_program(
     )
 
 
-def _floats(numbers: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(value) for name, value in numbers.items()}
+def _plain(numbers: Knobs | Settings) -> dict[str, Any]:
+    """By name. 1 where 1.0 is meant, or −0.0 where 0.0 is, is not another run."""
+    return {
+        field.name: getattr(numbers, field.name) + 0.0
+        if field.type == "float"
+        else getattr(numbers, field.name)
+        for field in dataclasses.fields(numbers)
+    }

@@ -16,13 +16,21 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGUSR1")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+def interrupt() -> None:
+    """What Ctrl-C does to a program that has not asked for anything else."""
+    raise KeyboardInterrupt
+
+
 class Stop:
-    """Asks to end at the next checkpoint. A second Ctrl-C does not ask: it interrupts."""
+    """Asks to end at the next checkpoint. A second Ctrl-C does not ask: `again` is called."""
 
     def __init__(
-        self, time_limit: float | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        time_limit: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        again: Callable[[], None] = interrupt,
     ) -> None:
-        self._clock = clock
+        self._clock, self._again = clock, again
         self._until = None if time_limit is None else clock() + time_limit
         self._reason = ""
         self._before: dict[int, Any] = {}
@@ -35,9 +43,14 @@ class Stop:
         return self._reason
 
     def after(self, seconds: float) -> bool:
-        """Whether there would be a reason to stop so many seconds from now."""
+        """Whether there is a reason to stop, or would be so many seconds from now.
+
+        Then there is one from now on: whoever is told so must not begin anything else.
+        """
         soon = self._until is not None and self._clock() + seconds >= self._until
-        return bool(self.reason) or soon
+        if soon and not self._reason:
+            self._reason = "the time limit is reached"
+        return bool(self._reason)
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
@@ -54,7 +67,7 @@ class Stop:
 
     def _asked(self, number: int, frame: FrameType | None) -> None:
         if self._reason and number == signal.SIGINT:
-            raise KeyboardInterrupt
+            self._again()
         self._reason = f"{signal.Signals(number).name} was received"
 
 

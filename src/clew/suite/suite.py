@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clew import bonuses, envs, memory
+from clew.envs.registry import environments
 from clew.learner import Knobs, Settings
-from clew.suite.spec import RunSpec, make_env, options
+from clew.suite.options import options
+from clew.suite.spec import RunSpec, make_env
 from clew.validate import BadInput, known_names, one_of, whole_number
 
+MOST_SEEDS = 100_000
 Swept = Mapping[str, Any]
 """Values by name; a list is swept over."""
 
@@ -41,29 +44,31 @@ class Block:
 
     def __post_init__(self) -> None:
         known_names("environment", [self.environment], envs.names())
-        env = make_env(self.environment, options(self.environment_options))
+        chosen = options(environments, self.environment, self.environment_options)
+        env = make_env(self.environment, chosen)
         for field, valid in (
             ("rewards", tuple(env.reward_variants())),
             ("architectures", memory.names()),
             ("bonuses", bonuses.names()),
         ):
-            chosen = _several(field, getattr(self, field))
-            for value in chosen:
+            for value in _several(field, getattr(self, field)):
                 one_of(field, value, valid)
         known_names(
             "architecture in architecture_options", self.architecture_options, self.architectures
         )
         known_names("bonus in bonus_options", self.bonus_options, self.bonuses)
-        known_names("knob", self.knobs, _fields(Knobs))
-        known_names("setting", self.settings, _fields(Settings))
+        for bonus, given in self.bonus_options.items():
+            bonuses.make(bonus, **given)
+        _check("knob", self.knobs, Knobs)
+        _check("setting", self.settings, Settings)
         _several("seeds", self.seed_list)
         whole_number("steps", self.steps, 1)
 
     @property
     def seed_list(self) -> list[int]:
         """Which seeds."""
-        if isinstance(self.seeds, int):
-            return list(range(whole_number("seeds", self.seeds, 1)))
+        if not isinstance(self.seeds, Sequence) or isinstance(self.seeds, str):
+            return list(range(whole_number("seeds", self.seeds, 1, MOST_SEEDS)))
         return [whole_number("seeds", seed, 0, 2**32 - 1) for seed in self.seeds]
 
     def runs(self) -> Iterator[RunSpec]:
@@ -76,14 +81,14 @@ class Block:
                 for knob, seed in itertools.product(_sweep(self.knobs), self.seed_list):
                     yield RunSpec(
                         environment=self.environment,
-                        environment_options=options(self.environment_options),
+                        environment_options=tuple(self.environment_options.items()),
                         reward=reward,
                         architecture=architecture,
-                        architecture_options=options(
-                            self.architecture_options.get(architecture, {})
+                        architecture_options=tuple(
+                            self.architecture_options.get(architecture, {}).items()
                         ),
                         bonus=bonus,
-                        bonus_options=options(self.bonus_options.get(bonus, {})),
+                        bonus_options=tuple(self.bonus_options.get(bonus, {}).items()),
                         seed=seed,
                         steps=self.steps,
                         knobs=Knobs(**knob),
@@ -102,6 +107,10 @@ class Suite:
     """Train runs without a bonus in the program of another bonus, with a coefficient of 0: fewer
     programs to compile, each a little slower."""
 
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            raise BadInput("blocks=[] is not valid; a suite has at least one block")
+
     def runs(self) -> list[RunSpec]:
         """Every run once, in order; a run that two blocks name is one run."""
         return list(dict.fromkeys(run for block in self.blocks for run in block.runs()))
@@ -118,10 +127,17 @@ def _several(field: str, values: Any) -> Sequence[Any]:
         raise BadInput(f"{field}={values!r} is not valid; it must be a list")
     if not values:
         raise BadInput(f"{field}=[] is not valid; it must have at least one entry")
-    if len(set(values)) < len(values):
+    if any(value in values[:i] for i, value in enumerate(values)):
         raise BadInput(f"{field}={list(values)!r} is not valid; it names something twice")
     return values
 
 
-def _fields(kind: type) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind)]
+def _check(what: str, values: Swept, kind: type) -> None:
+    """Names that exist, lists that name something, and truth is no number."""
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    known_names(what, values, fields)
+    for name, given in values.items():
+        several = _several(name, given) if isinstance(given, list | tuple) else [given]
+        for value in several:
+            if fields[name].type == "float" and isinstance(value, bool):
+                raise BadInput(f"{name}={value!r} is not valid; it must be a finite number")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from clew.suite.store.canonical import plain
 from clew.suite.suite import Block, Suite
 from clew.validate import BadInput, known_names
 
@@ -18,7 +19,10 @@ def read_suite(path: Path) -> Suite:
     """The suite that a file declares, validated whole."""
     try:
         declared = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise BadInput(f"{path}: it is nested too deep") from None
+    except ValueError as error:
+        # not TOML, not UTF-8, or a number of thousands of digits
         raise BadInput(f"{path}: {error}") from None
     try:
         return parse_suite(declared, path.stem)
@@ -32,7 +36,7 @@ def parse_suite(declared: Mapping[str, Any], name: str) -> Suite:
     blocks = declared.get("block", [])
     if not isinstance(blocks, list) or not blocks:
         raise BadInput("block is missing; a suite has at least one [[block]] table")
-    shared = {field: _table(field, declared.get(field, {})) for field in SHARED}
+    shared = {field: dict(_table(field, declared.get(field, {}))) for field in SHARED}
     return Suite(
         name=_kind("name", declared.get("name", name), str),
         about=_kind("about", declared.get("about", ""), str),
@@ -45,6 +49,8 @@ def _block(number: int, declared: Any, shared: Mapping[str, Mapping[str, Any]]) 
     where = f"block {number}"
     try:
         declared = dict(_table("block", declared))
+        for name, value in {**shared, **declared}.items():
+            plain(value, name)  # no dates, no infinities
         fields = {field.name: field for field in dataclasses.fields(Block)}
         known_names("field", declared, tuple(fields))
         for name, field in fields.items():
@@ -64,6 +70,7 @@ def _block(number: int, declared: Any, shared: Mapping[str, Mapping[str, Any]]) 
         block = Block(**declared)
         for run in block.runs():
             run.program()
+            plain(run.config)
         return block
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None

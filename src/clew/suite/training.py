@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from clew.learner import Pack, Progress, State, from_arrays, legs, legs_in, to_arrays
+from clew.learner import Pack, Progress, State, from_arrays, legs, to_arrays
 from clew.suite.planning import Planned
 from clew.suite.provenance import provenance
 from clew.suite.record import Record, result_of, with_steps
 from clew.suite.stop import Stop
-from clew.suite.store import Lease, PackFolder
+from clew.suite.store import Conflict, Lease, PackFolder
+from clew.validate import BadInput
 
 STATE, RECORD, SPENT = "state/", "record/", "seconds"
 CHECKPOINT_EVERY = 120.0
@@ -25,7 +27,8 @@ class Step(NamedTuple):
     """Where a pack stands, for whoever watches."""
 
     name: str
-    what: Literal["compiling", "training", "finished", "stopped"]
+    what: Literal["compiling", "training", "finished", "stopped", "failed", "found"]
+    """found: it had come to its end already, here or elsewhere."""
     leg: int
     legs: int
     steps: int
@@ -45,8 +48,7 @@ def train_pack(
     every: float = CHECKPOINT_EVERY,
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
-    pack, budget = planned.pack, planned.runs[0].steps
-    total = legs_in(pack, budget)
+    pack, budget, total = planned.pack, planned.runs[0].steps, planned.legs
     done, state, record, spent = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
@@ -70,7 +72,8 @@ def train_pack(
     assert state is not None
     _write(planned, folder, pack, state, record, spent, lease)
     folder.checkpoints.clear()
-    watch(Step(folder.name, "finished", total, total, 0, 0.0, _success(record)))
+    success = _mean(record.arrays["evaluation/success"][:, -1])
+    watch(Step(folder.name, "finished", total, total, 0, 0.0, success))
     return True
 
 
@@ -80,7 +83,15 @@ def _resume(pack: Pack, folder: PackFolder) -> tuple[int, State | None, Record, 
         return 0, None, Record(), 0.0
     state = {k.removeprefix(STATE): v for k, v in found.arrays.items() if k.startswith(STATE)}
     record = {k.removeprefix(RECORD): v for k, v in found.arrays.items() if k.startswith(RECORD)}
-    return found.step, from_arrays(pack, state), Record(record), float(found.arrays[SPENT])
+    try:
+        whole = from_arrays(pack, state)
+    except BadInput as error:
+        # it is sound, and of this configuration: another version of Clew wrote it
+        raise BadInput(
+            f"{str(folder.checkpoints.folder)!r} cannot be resumed from ({error}); go on with the "
+            f"version that wrote it, or remove the folder to train these runs from their beginning"
+        ) from None
+    return found.step, whole, Record(record), float(found.arrays[SPENT])
 
 
 def _checkpoint(state: State, record: Record, spent: float) -> dict[str, np.ndarray]:
@@ -104,14 +115,19 @@ def _write(
         if run.finished():
             continue  # this pack was retried for another run's sake
         kept: dict[str, Any] = {"provenance": about, "lease": lease}
-        curve, diagnostics = with_steps(pack.program, record.curve(i), record.diagnostics(i))
+        alone = planned.runs[i].bonus == "none"
+        curve, diagnostics = with_steps(
+            pack.program, record.curve(i), record.diagnostics(i, without_bonus=alone)
+        )
         kept |= {"curve": curve, "diagnostics": diagnostics}
         if (when := int(state.diverged[i])) >= 0:
             reason = f"a loss or gradient was not finite after {when} environment steps"
             run.write_failed(reason, status="diverged", **kept)
             continue
         result = result_of(pack.program, state, i, curve, diagnostics)
-        run.write_finished(result, agent=_actor(weights, i), **kept)
+        # another suite may hold the same run; the result that was there first stays
+        with contextlib.suppress(Conflict):
+            run.write_finished(result, agent=_actor(weights, i), **kept)
 
 
 def _actor(weights: dict[str, np.ndarray], run: int) -> dict[str, np.ndarray]:
@@ -128,9 +144,11 @@ def _step(
     folder: PackFolder, what: Any, pack: Pack, now: Progress, began: dict[str, Any], spent: float
 ) -> Step:
     steps = (now.leg - began["leg"]) * pack.program.settings.leg * len(pack)
-    success = float(np.nanmean(np.asarray(now.record.evaluation.success)))
+    success = _mean(np.asarray(now.record.evaluation.success))
     return Step(folder.name, what, now.leg, now.legs, steps, spent - began["spent"], success)
 
 
-def _success(record: Record) -> float:
-    return float(np.nanmean(record.arrays["evaluation/success"][:, -1]))
+def _mean(success: np.ndarray) -> float:
+    """Over the runs that have not diverged; NaN if all have."""
+    sound = success[~np.isnan(success)]
+    return float(sound.mean()) if len(sound) else float("nan")

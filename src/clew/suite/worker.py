@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import traceback
 from collections.abc import Sequence
@@ -10,8 +11,8 @@ from typing import NamedTuple
 from clew.suite.planning import Planned
 from clew.suite.provenance import provenance
 from clew.suite.stop import Stop
-from clew.suite.store import CannotWrite, Lease, LeaseLost, PackFolder, Store
-from clew.suite.training import CHECKPOINT_EVERY, Watch, train_pack
+from clew.suite.store import Lease, LeaseLost, PackFolder, Store
+from clew.suite.training import CHECKPOINT_EVERY, Step, Watch, train_pack
 from clew.validate import BadInput
 
 POLL = 2.0
@@ -40,6 +41,7 @@ def work(
     every: float = CHECKPOINT_EVERY,
 ) -> Outcome:
     """Train whatever is not done yet. With `wait`, stay until packs that others hold are done."""
+    provenance()  # of now: a checkout may be changed while it trains
     claims = store.claims()
     todo = [(planned, store.pack([run.config for run in planned.runs])) for planned in packs]
     for _, folder in todo:
@@ -56,13 +58,17 @@ def work(
                     _settle(planned, folder, lease, stop, watch, every)
             if _over(folder):
                 todo.remove(each)
+                if lease is None:
+                    legs = planned.legs
+                    watch(Step(folder.name, "found", legs, legs, 0, 0.0, float("nan")))
             if stop.reason:
                 break
         if todo and idle:
             if not wait:
                 break
             time.sleep(POLL)
-    return Outcome(len(packs) - len(todo), len(todo), stop.reason if todo else "")
+    left = sum(not _over(folder) for _, folder in todo)
+    return Outcome(len(packs) - left, left, stop.reason if left else "")
 
 
 def _settle(
@@ -76,15 +82,23 @@ def _settle(
         train_pack(planned, folder, lease, stop, watch, every)
     except LeaseLost:
         return  # somebody else has it, and will finish it
-    except (BadInput, CannotWrite, OSError):
+    except (BadInput, OSError):
         raise  # not the run's fault: a full disk, a wrong checkpoint
     except Exception as error:
         # one pack's failure is recorded, and the others go on
-        about = {**provenance(), "traceback": traceback.format_exc()}
-        reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
-        for run in folder.runs:
-            if not run.finished():
-                run.write_failed(reason, provenance=about, lease=lease)
+        with contextlib.suppress(LeaseLost):
+            _fail(folder, lease, error)
+        legs = planned.legs
+        watch(Step(folder.name, "failed", legs, legs, 0, 0.0, float("nan")))
+
+
+def _fail(folder: PackFolder, lease: Lease, error: Exception) -> None:
+    told = "".join(traceback.format_exception(error))
+    about = {**provenance(), "pack": folder.name, "traceback": told}
+    reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
+    for run in folder.runs:
+        if not run.finished():
+            run.write_failed(reason, provenance=about, lease=lease)
 
 
 def _over(folder: PackFolder) -> bool:

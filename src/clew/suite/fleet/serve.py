@@ -10,7 +10,7 @@ import time
 from typing import IO
 
 from clew.suite.fleet.order import Order
-from clew.suite.plan import plan
+from clew.suite.planning import plan
 from clew.suite.stop import Stop
 from clew.suite.store import Store
 from clew.suite.training import Step

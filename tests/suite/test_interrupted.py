@@ -1,0 +1,113 @@
+"""Stopped, killed, in company: the same command ends with the same bytes."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.cli.run import execute
+from tests.suite.declared import LEG, tiny
+from tests.suite.trial import OUTCOME, Trial, results, wait_for
+
+LEGS = 24
+
+
+def checkpointed(store: Path) -> bool:
+    return any(store.glob("packs/*/checkpoint-*.npz"))
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=200)
+    assert "Traceback" not in err, err
+    return process.returncode, out, err
+
+
+def lines(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def disturbed(trial: Trial, store: Path, name: str) -> None:
+    """One worker, and what becomes of it when it is sent a signal after three legs."""
+    process = trial.start(store, "--json")
+    assert process.stdout is not None
+    told = [process.stdout.readline() for _ in range(4)]  # compiling, and three legs
+    process.send_signal(getattr(signal, name.split()[0]))
+    while name == "SIGINT twice" and process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.005)
+    code, out, err = ended(process)
+    assert checkpointed(store)
+    if name not in ("SIGINT", "SIGTERM"):
+        assert code == {"SIGKILL": -9, "SIGINT twice": 130}[name]
+        return
+    found = lines("".join(told) + out)
+    assert code == 4
+    assert f"stopped early: {name} was received" in err
+    assert found[0]["what"] == "compiling"
+    assert found[-2]["what"] == "stopped"
+    assert found[-2]["leg"] < LEGS
+    assert found[-1]["counts"] == {"absent": 2, "begun": 2}
+
+
+def test_stopped_and_killed(tmp_path: Path) -> None:
+    trial, store = Trial(tmp_path, steps=LEG * LEGS), tmp_path / "store"
+    for name in ("SIGTERM", "SIGKILL"):
+        disturbed(trial, store, name)
+    assert not results(store)
+    for folder in (store, tmp_path / "undisturbed"):
+        assert execute(tiny(steps=LEG * LEGS), folder, pack_size=2) == 0
+    assert results(store) == results(tmp_path / "undisturbed")
+    assert not checkpointed(store)
+
+
+@pytest.mark.slow
+def test_disturbed_in_every_way_and_then_in_company(tmp_path: Path) -> None:
+    """Asked, asked otherwise, killed, interrupted twice; then two workers bring it to its end."""
+    trial, store = Trial(tmp_path, steps=LEG * LEGS), tmp_path / "store"
+    for name in ("SIGINT", "SIGTERM", "SIGKILL", "SIGINT twice"):
+        disturbed(trial, store, name)
+    assert not results(store)
+    both = [ended(process) for process in [trial.start(store, "--json") for _ in range(2)]]
+    assert [code for code, _, _ in both] == [0, 0]
+    trained = [
+        (line["name"], line["leg"])
+        for _, out, _ in both
+        for line in lines(out)
+        if line.get("what") == "training"
+    ]
+    assert len(trained) == len(set(trained))
+    assert not checkpointed(store)
+    assert execute(tiny(steps=LEG * LEGS), tmp_path / "undisturbed", pack_size=2) == 0
+    assert results(store) == results(tmp_path / "undisturbed")
+    assert len(results(store)) == 4 * len(OUTCOME)
+
+
+def killed(trial: Trial, store: Path, kills: int, rng: random.Random) -> int:
+    """Kill −9 so often, at random moments of training; how often there was a process to kill."""
+    times = 0
+    for _ in range(kills):
+        process = trial.start(store)
+        before = len(list(store.glob("packs/*/*")))
+        wait_for(lambda: len(list(store.glob("packs/*/*"))) > before, process)  # noqa: B023
+        time.sleep(rng.uniform(0, 0.4))
+        times += process.poll() is None
+        process.kill()
+        ended(process)
+    return times
+
+
+@pytest.mark.slow
+def test_killed_twenty_times(tmp_path: Path) -> None:
+    trial, store = Trial(tmp_path, steps=LEG * 400), tmp_path / "store"
+    assert trial.run(tmp_path / "undisturbed").returncode == 0
+    assert killed(trial, store, 20, random.Random(20)) >= 10
+    assert trial.run(store).returncode == 0
+    assert results(store) == results(tmp_path / "undisturbed")
+    assert not list(store.rglob(".tmp-*"))

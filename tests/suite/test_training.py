@@ -1,0 +1,257 @@
+"""Packs trained into a store by the real learner: no-ops, failures, damage, and who made what."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clew
+import clew.suite.training as training
+from clew.cli.run import execute
+from clew.suite import Outcome, Step, Stop, Suite, plan, work
+from clew.suite.store import CannotWrite, Store, count, scan
+from clew.validate import BadInput
+from tests.suite.declared import LEG, LEGS, tiny
+from tests.suite.store.faults import failing, nth, watched
+from tests.suite.trial import results
+
+HIGH = 1e30
+
+
+def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Step]]:
+    """Every leg is a checkpoint."""
+    steps: list[Step] = []
+    store = Store(root)
+    until = options.pop("until", None)
+    with Stop(**options.pop("stop", {})) as stop:
+
+        def watch(step: Step) -> None:
+            steps.append(step)
+            if until is not None and until(step):
+                stop._reason = "the test says so"
+
+        outcome = work(store, plan(suite, store, 2), stop, watch, every=0, **options)
+    return outcome, steps
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("finished")
+    outcome, steps = trained(tiny(), root)
+    assert outcome == (2, 0, "")
+    assert [step.leg for step in steps if step.what == "training"] == 2 * [1, 2, 3, 4, 5, 6]
+    return root
+
+
+def test_what_is_stored(finished: Path) -> None:
+    store = Store(finished, read_only=True)
+    for run in tiny().runs():
+        folder = store.run(run.config)
+        assert folder.finished()
+        result, curve, diagnostics = folder.result(), folder.curve(), folder.diagnostics()
+        assert result["steps"] == LEG * LEGS
+        assert curve["steps"].tolist() == [LEG * n for n in range(1, LEGS + 1)]
+        assert diagnostics["steps"][-1] == LEG * LEGS
+        assert len(diagnostics["reward"]) == 2 * LEGS
+        assert result["final_success"] == curve["success"][-1]
+        assert result["tail_mean"] == pytest.approx(curve["success"][-2:].mean(), abs=0.5)
+        assert len(diagnostics["events"][0]) == len(result["events"])
+        agent = folder.agent()
+        assert agent
+        assert all(name.startswith(("actor/", "policy/")) for name in agent)
+    assert not list(finished.glob("packs/*"))
+
+
+def test_who_made_it_is_stored(finished: Path) -> None:
+    about = Store(finished).run(tiny().runs()[0].config).provenance()
+    assert about["clew"] == clew.__version__
+    assert about["runs"] == 2
+    assert about["device"].startswith("cpu")
+    assert about["seconds"] > 0
+    assert {
+        "commit",
+        "python",
+        "jax",
+        "jaxlib",
+        "numpy",
+        "equinox",
+        "optax",
+        "platform",
+        "pack",
+    } <= (about.keys())
+
+
+def test_again_is_a_no_op(finished: Path) -> None:
+    before = {p: p.stat().st_mtime_ns for p in finished.rglob("*") if p.is_file()}
+    outcome, steps = trained(tiny(), finished)
+    assert outcome == (2, 0, "")
+    assert [step.what for step in steps] == ["found", "found"]
+    outcome, _ = trained(tiny(), finished, stop={"time_limit": 0})
+    assert outcome == (2, 0, "")
+    assert {p: p.stat().st_mtime_ns for p in finished.rglob("*") if p.is_file()} == before
+
+
+def test_stopped_after_any_leg_it_ends_the_same(finished: Path, tmp_path: Path) -> None:
+    rounds, seen = 0, set()
+    while True:
+        outcome, steps = trained(tiny(), tmp_path, until=lambda step: step.what == "training")
+        legs = [(step.name, step.leg) for step in steps if step.what == "training"]
+        assert len(legs) <= 1
+        assert not seen & set(legs)
+        seen |= set(legs)
+        rounds += 1
+        if not outcome.left:
+            break
+        assert outcome.stopped == "the test says so"
+    assert rounds == 2 * LEGS
+    assert results(tmp_path) == results(finished)
+
+
+def test_a_limit_that_comes_near_begins_nothing_else(tmp_path: Path) -> None:
+    now = [0.0]
+
+    def watch(step: Step) -> bool:
+        now[0] = 99.999999 if step.what == "training" else now[0]
+        return False
+
+    stop = {"time_limit": 100, "clock": lambda: now[0]}
+    outcome, steps = trained(tiny(), tmp_path, stop=stop, until=watch)
+    assert [step.what for step in steps] == ["compiling", "training", "stopped"]
+    assert outcome == (0, 2, "the time limit is reached")
+
+
+@pytest.mark.parametrize("spoil", [b"", b"PK\x03\x04 nonsense"])
+def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil: bytes) -> None:
+    trained(tiny(), tmp_path, until=lambda step: step.leg == 3)
+    newest = max(tmp_path.glob("packs/*/*.npz"), key=lambda path: path.name)
+    newest.write_bytes(spoil)
+    _, steps = trained(tiny(), tmp_path)
+    assert steps[0].what == "compiling"
+    assert steps[0].leg == 2
+    assert results(tmp_path) == results(finished)
+    assert [each["was"] for each in Store(tmp_path).set_aside()] == [
+        str(newest.relative_to(tmp_path))
+    ]
+
+
+def test_another_versions_checkpoint_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    suite, store = tiny(), Store(tmp_path)
+    pack = store.pack([run.config for run in plan(suite, store, 2)[0].runs])
+    pack.checkpoints.save(2, {"state/other": np.zeros(3), "seconds": np.array(1.0)})
+    with pytest.raises(BadInput, match=rf"{pack.name}.*cannot be resumed from.*remove the folder"):
+        trained(suite, tmp_path)
+
+
+def test_a_run_that_diverges(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: Any
+) -> None:
+    mixed = tiny(knobs={"learning_rate": [1e-4, HIGH]}, seeds=2)
+    assert execute(mixed, tmp_path, pack_size=3, json=True) == 3
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert told[-1]["counts"] == {"diverged": 2, "finished": 2}
+    assert all("not finite after" in each["reason"] for each in told[-1]["troubles"])
+    assert not [each for each in recwarn if "empty slice" in str(each.message)]
+    store = Store(tmp_path)
+    for run in mixed.runs():
+        folder = store.run(run.config)
+        if run.knobs.learning_rate == HIGH:
+            assert folder.failure()["status"] == "diverged"
+            assert np.isnan(folder.curve()["success"][-1])
+        else:
+            assert folder.finished()
+    # those that are sound are what they would be without the others
+    sound = {str(path.parent.name) for path in tmp_path.glob("runs/*/result.json")}
+    kept = {k: v for k, v in results(tmp_path).items() if Path(k).parent.name in sound}
+    assert len(kept) == 2 * 4
+    assert kept.items() <= results(finished).items()
+    # not tried again unless asked; then only those, with the same end
+    before = results(tmp_path)
+    assert execute(mixed, tmp_path, json=True) == 3
+    assert "training" not in capsys.readouterr().out
+    assert execute(mixed, tmp_path, retry=True, json=True) == 3
+    assert "training" in capsys.readouterr().out
+    assert results(tmp_path) == before
+    assert len(list(tmp_path.glob("runs/*/failure-1.json"))) == 2
+
+
+def breaking(legs: Callable[..., Any], broken: set[int]) -> Callable[..., Any]:
+    """Training that fails in the second leg of packs with these seeds."""
+
+    def spoilt(pack: Any, *rest: Any) -> Any:
+        for progress in legs(pack, *rest):
+            if progress.leg == 2 and broken & set(pack.runs.seed.tolist()):
+                raise RuntimeError("out of [memory]\nand more")
+            yield progress
+
+    return spoilt
+
+
+def test_an_exception_is_recorded_and_the_others_go_on(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "legs", breaking(training.legs, {0}))
+        outcome, steps = trained(tiny(), tmp_path)
+    assert outcome == (2, 0, "")
+    assert [step.what for step in steps if step.what in ("failed", "finished")] == [
+        "failed", "finished",
+    ]  # fmt: skip
+    store = Store(tmp_path)
+    assert count(scan(store)) == {"failed": 2, "finished": 2}
+    folder = store.run(tiny().runs()[0].config)
+    assert folder.failure()["reason"] == "RuntimeError: out of [memory]"
+    assert "in spoilt" in folder.provenance()["traceback"]
+    assert execute(tiny(), tmp_path) == 3
+    # asked to, they go on from the checkpoint before
+    _, steps = trained(tiny(), tmp_path, retry=True)
+    assert [step.leg for step in steps if step.what == "training"] == [2, 3, 4, 5, 6]
+    assert results(tmp_path) == results(finished)
+
+
+@pytest.mark.parametrize("n", [8, 20, 32])
+def test_a_full_disk(finished: Path, tmp_path: Path, n: int) -> None:
+    among = ("write", "mkdir")
+    with (
+        pytest.raises(CannotWrite, match=r"No space left.*the same command") as error,
+        watched(nth(n, failing(errno.ENOSPC), among)),
+    ):
+        trained(tiny(), tmp_path)
+    assert "\n" not in str(error.value)
+    assert {row.status for row in scan(Store(tmp_path), deep=True)} <= {"begun", "finished"}
+    assert trained(tiny(), tmp_path)[0] == (2, 0, "")
+    assert results(tmp_path) == results(finished)
+    assert Store(tmp_path).set_aside() == []
+
+
+def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> None:
+    assert execute(tiny(seeds=[0]), tmp_path) == 0
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
+    assert execute(tiny(), tmp_path, pack_size=4) == 0
+    after = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
+    assert before.items() <= after.items()
+    assert results(tmp_path) == results(finished)
+
+
+@pytest.mark.slow
+def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
+    suite = tiny(bonuses=["none", "e3b"], seeds=2, architectures=["GRU"])
+    assert execute(dataclasses.replace(suite, share=True), tmp_path / "shared") == 0
+    assert execute(suite, tmp_path / "apart") == 0
+    shared, apart = Store(tmp_path / "shared"), Store(tmp_path / "apart")
+    for run in suite.runs():
+        one, other = shared.run(run.config), apart.run(run.config)
+        assert one.result() == pytest.approx(other.result(), rel=1e-3)
+        for mine, theirs in (
+            (one.curve(), other.curve()),
+            (one.diagnostics(), other.diagnostics()),
+        ):
+            assert mine.keys() == theirs.keys()
+            for name in mine:
+                np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-3, atol=1e-4)

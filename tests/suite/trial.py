@@ -1,0 +1,74 @@
+"""A worker to be disturbed: `python -m tests.suite.trial …` is `clew …` with more checkpoints."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.suite.declared import as_toml, declared
+
+ROOT = Path(__file__).parents[2]
+OUTCOME = ("result.json", "curve.npz", "diagnostics.npz", "agent.npz")
+
+
+def results(store: Path) -> dict[str, bytes]:
+    """What must be the same to the last byte, whatever happened on the way."""
+    return {
+        str(path.relative_to(store)): path.read_bytes()
+        for path in sorted((store / "runs").glob("*/*"))
+        if path.name in OUTCOME
+    }
+
+
+class Trial:
+    """A suite file, and programs compiled once for all workers."""
+
+    def __init__(self, folder: Path, **changes: Any) -> None:
+        self.file = folder / "tiny.toml"
+        self.file.write_text(as_toml(declared(**changes)), encoding="utf-8")
+        self._environment = {
+            **os.environ,
+            "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
+        }
+
+    def start(self, store: Path, *more: str) -> subprocess.Popen[str]:
+        words = ["run", str(self.file), "--store", str(store), "--pack-size", "2", *more]
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.suite.trial", *words],
+            cwd=ROOT,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, store: Path, *more: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(store, *more)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def wait_for(ready: Callable[[], Any], process: subprocess.Popen[str], limit: float = 100) -> None:
+    """Until something is there, or the process is not."""
+    until = time.monotonic() + limit
+    while not ready():
+        assert time.monotonic() < until
+        if process.poll() is not None:
+            return
+        time.sleep(0.002)
+
+
+if __name__ == "__main__":
+    import clew.cli.run as command
+    from clew.cli import main
+
+    command.work = partial(command.work, every=0)
+    main()
