@@ -15,10 +15,10 @@ from rich.console import Console
 from clew.cli.display import Display
 from clew.cli.listing import list_
 from clew.cli.status import status
-from clew.cli.tables import label, show
+from clew.cli.tables import show
 from clew.suite import Step, names
 from clew.suite.provenance import commit
-from clew.suite.store import Store, count, scan
+from clew.suite.store import Store, count, scan, world_name
 from clew.validate import BadInput
 from tests.suite.declared import as_toml, declared, tiny
 from tests.suite.store.things import outcome
@@ -128,7 +128,7 @@ def test_options_show_in_the_table(store: Path) -> None:
     show(narrow, rows, count(rows))
     told = narrow.file
     assert "…" not in told.getvalue()
-    assert label({"environment": "X"}) == "X"
+    assert world_name({"environment": "X"}) == "X"
 
 
 def test_the_list_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ def run_name(config: Mapping[str, Any], identity: str | None = None) -> str:
 
 def world_name(config: Mapping[str, Any]) -> str:
     """An environment with the options that were chosen for it: `MiniGrid-MemoryS13[view=7]`."""
-    return bracketed(str(config["environment"]), config.get("environment_options", {}))
+    return bracketed(str(config.get("environment", "")), config.get("environment_options", {}))
 
 
 def bracketed(name: str, chosen: Mapping[str, Any]) -> str:
