@@ -29,7 +29,7 @@ SUITE = Suite(
             architectures=["Memoryless"],
             bonuses=["none"],
             seeds=3,
-            steps=20_000,
+            steps=100_000,
         )
     ],
 )

@@ -7,6 +7,7 @@ last checkpoint of whatever it finds free; its own pack is free once its lease i
 from __future__ import annotations
 
 import os
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -49,10 +50,15 @@ def launch(
         ray.shutdown()
 
 
-def _work(order: Order) -> int:
-    """The task: work, and tell how many packs are left."""
-    with Stop(order.time_limit) as stop:
-        return serve(order, stop).left
+def _work(order: Order) -> str:
+    """The task: work, and tell what went wrong in words, which travel better than errors."""
+    try:
+        with Stop(order.time_limit) as stop:
+            serve(order, stop)
+    except Exception as error:
+        traceback.print_exc()  # into Ray's own logs
+        return f"a worker failed: {type(error).__name__}: {error}"
+    return ""
 
 
 def _watch(
@@ -64,10 +70,10 @@ def _watch(
         tell("")
         for each in ended:
             try:
-                ray.get(each)
+                failures += filter(None, [ray.get(each)])
             except TaskCancelledError:
                 pass  # it was asked to end before it had begun
-            except RayTaskError as error:
+            except RayTaskError as error:  # before our code had begun: Clew is not there, say
                 failures.append(f"a worker failed: {str(error).strip().splitlines()[-1]}")
             except RayError as error:
                 deaths += 1

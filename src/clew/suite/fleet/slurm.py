@@ -133,8 +133,9 @@ def _failure(job: Any) -> list[str]:
     error = job.exception()
     if error is None:
         return [f"worker {job.job_id} left {job.result()} packs"] if job.result() else []
-    last = str(error).strip().splitlines()[-1]
-    return [f"worker {job.job_id} failed: {last} (all of it in {job.paths.stderr})"]
+    # submitit quotes the traceback between two rules, and adds advice
+    last = str(error).rpartition("\n---")[0].strip().splitlines()[-1:] or [str(error)]
+    return [f"worker {job.job_id} failed: {last[0]} (all of it in {job.paths.stderr})"]
 
 
 def _in_queue() -> set[str] | None:
