@@ -105,7 +105,7 @@ def killed(trial: Trial, store: Path, kills: int, rng: random.Random) -> int:
 
 @pytest.mark.slow
 def test_killed_twenty_times(tmp_path: Path) -> None:
-    trial, store = Trial(tmp_path, steps=LEG * 400), tmp_path / "store"
+    trial, store = Trial(tmp_path, steps=LEG * 100), tmp_path / "store"
     assert trial.run(tmp_path / "undisturbed").returncode == 0
     assert killed(trial, store, 20, random.Random(20)) >= 10
     assert trial.run(store).returncode == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.suite import Planned, RunSpec, Suite, find_suite, plan
@@ -28,6 +28,7 @@ SUITES: dict[str, Suite] = {
 
 @pytest.mark.parametrize("name", SUITES)
 @given(size=st.integers(1, 40))
+@settings(max_examples=10)
 def test_every_run_is_in_one_pack(tmp_path_factory: Any, name: str, size: int) -> None:
     suite = SUITES[name]
     packs = plan(suite, Store(tmp_path_factory.mktemp("store")), size)

@@ -94,6 +94,7 @@ def test_any_file_is_a_suite_or_a_sentence(tmp_path_factory: Any, written: str |
 @given(seeds=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=4, unique=True),
        rates=st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=3, unique=True),
        about=st.text(st.characters(exclude_categories=["Cs"]), max_size=20))  # fmt: skip
+@settings(max_examples=15)
 def test_a_valid_file_goes_round(
     tmp_path_factory: Any, seeds: list[int], rates: list[float], about: str
 ) -> None:

@@ -23,6 +23,7 @@ from tests.suite.store.faults import failing, nth, watched
 from tests.suite.trial import results
 
 HIGH = 1e30
+NUMBERS = ("tail_mean", "final_success", "normalised", "delivered")
 
 
 def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Step]]:
@@ -241,13 +242,17 @@ def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
-    suite = tiny(bonuses=["none", "e3b"], seeds=2, architectures=["GRU"])
+    suite = tiny(bonuses=["none", "e3b"], seeds=2)
     assert execute(dataclasses.replace(suite, share=True), tmp_path / "shared") == 0
     assert execute(suite, tmp_path / "apart") == 0
     shared, apart = Store(tmp_path / "shared"), Store(tmp_path / "apart")
     for run in suite.runs():
         one, other = shared.run(run.config), apart.run(run.config)
-        assert one.result() == pytest.approx(other.result(), rel=1e-3)
+        mine, theirs = one.result(), other.result()
+        assert mine.keys() == theirs.keys()
+        for name, value in mine.items():
+            close = pytest.approx(theirs[name], rel=1e-3) if name in NUMBERS else theirs[name]
+            assert value == close, name
         for mine, theirs in (
             (one.curve(), other.curve()),
             (one.diagnostics(), other.diagnostics()),
