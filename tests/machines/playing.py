@@ -21,9 +21,7 @@ def machines_on(draw: st.DrawFn, pomdp: Pomdp, n: int = 2) -> PomdpRM:
     labelling = Labelling.injective(pomdp)
     edges = [
         {
-            labelling(*triple): Edge(
-                draw(st.integers(0, n - 1)), Fraction(draw(st.integers(0, 2)))
-            )
+            labelling(*triple): Edge(draw(st.integers(0, n - 1)), Fraction(draw(st.integers(0, 2))))
             for triple in triples(pomdp)
         }
         for _ in range(n)
