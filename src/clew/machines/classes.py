@@ -38,23 +38,15 @@ def classes(beliefs: Filter) -> Classes:
         tuple(numbers.setdefault(row.law, len(numbers)) for row in rows) for rows in beliefs.rows
     ]
     mean = [tuple(row.mean for row in rows) for rows in beliefs.rows]
-    frontier = range(len(beliefs.rows), len(beliefs.cells))
-    now = _numbered(
-        [
-            *((beliefs.cells[i].observation, *law[i], *mean[i]) for i in range(len(law))),
-            *(("frontier", i) for i in frontier),
-        ]
-    )
+    frontier = [("frontier", i) for i in range(len(beliefs.rows), len(beliefs.cells))]
+    promised = [(beliefs.cells[i].observation, *law[i], *mean[i]) for i in range(len(law))]
+    now = _numbered([*promised, *frontier])
     while True:
-        finer = _numbered(
-            [
-                *(
-                    (now[i], *(tuple(now[j] for j in row.after) for row in rows))
-                    for i, rows in enumerate(beliefs.rows)
-                ),
-                *(("frontier", i) for i in frontier),
-            ]
-        )
+        promised = [
+            (now[i], *(tuple(now[j] for j in row.after) for row in rows))
+            for i, rows in enumerate(beliefs.rows)
+        ]
+        finer = _numbered([*promised, *frontier])
         if max(finer) == max(now):
             break
         now = finer
@@ -62,19 +54,16 @@ def classes(beliefs: Filter) -> Classes:
     for cell, number in enumerate(now):
         members[number].append(cell)
     lead = [some[0] for some in members]
-    known = len(beliefs.rows)
+    rows = [beliefs.rows[i] if i < len(law) else () for i in lead]
     return Classes(
         of=tuple(now),
         members=tuple(map(tuple, members)),
         observation=tuple(beliefs.cells[i].observation for i in lead),
-        law=tuple(law[i] if i < known else () for i in lead),
-        mean=tuple(mean[i] if i < known else () for i in lead),
+        law=tuple(law[i] if i < len(law) else () for i in lead),
+        mean=tuple(mean[i] if i < len(law) else () for i in lead),
         after=tuple(
-            tuple(
-                {o: now[j] for (o, _), j in zip(row.law, row.after, strict=True)}
-                for row in (beliefs.rows[i] if i < known else ())
-            )
-            for i in lead
+            tuple({o: now[j] for (o, _), j in zip(row.law, row.after, strict=True)} for row in some)
+            for some in rows
         ),
         chances=tuple(dict(law) for law in numbers),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from clew.machines.machine import Edge, Label, Labelling, RewardMachine
+from clew.machines.machine import Edge, Labelling, RewardMachine
 from clew.machines.pomdp import Begin, Branch, Pomdp
 
 
@@ -43,50 +43,35 @@ def with_latent_machine(
     `holds(s, a, s')` names the propositions of a latent transition. The rewards of `pomdp`
     itself are not used; the machine's state joins the latent variables as `machine`.
     """
-    begins = [(begin.state, machine.initial) for begin in pomdp.start]
-    index = dict.fromkeys(begins)
-    order = list(index)
-    rows: dict[tuple[int, int], list[list[tuple[tuple[int, int], Branch, Edge]]]] = {}
-    for pair in order:
-        s, u = pair
-        rows[pair] = []
-        for a, row in enumerate(pomdp.steps[s]):
-            ways = []
-            for branch in row:
-                label: Label = frozenset(
-                    holds(pomdp.states[s], pomdp.actions[a], pomdp.states[branch.state])
-                )
-                edge = machine.step(u, label)
-                ways.append(((branch.state, edge.state), branch, edge))
-            rows[pair].append(ways)
-            for after, *_ in ways:
-                if after not in index:
-                    index[after] = None
-                    order.append(after)
+    order = list(dict.fromkeys((begin.state, machine.initial) for begin in pomdp.start))
     number = {pair: place for place, pair in enumerate(order)}
+
+    def branch(s: int, u: int, a: int, way: Branch) -> Branch:
+        label = holds(pomdp.states[s], pomdp.actions[a], pomdp.states[way.state])
+        after, paid = machine.step(u, frozenset(label))
+        pair = (way.state, after)
+        if pair not in number:
+            number[pair] = len(order)
+            order.append(pair)
+        return Branch(number[pair], way.observation, way.probability, paid)
+
+    # `order` grows while it is walked
+    steps = tuple(
+        tuple(tuple(branch(s, u, a, way) for way in row) for a, row in enumerate(pomdp.steps[s]))
+        for s, u in order
+    )
+    variables = {v: tuple(values[s] for s, _ in order) for v, values in pomdp.variables.items()}
     return Pomdp(
         states=tuple(f"{pomdp.states[s]} / {machine.states[u]}" for s, u in order),
         actions=pomdp.actions,
         observations=pomdp.observations,
         start=tuple(
-            Begin(number[pair], begin.observation, begin.probability)
-            for pair, begin in zip(begins, pomdp.start, strict=True)
+            Begin(number[b.state, machine.initial], b.observation, b.probability)
+            for b in pomdp.start
         ),
-        steps=tuple(
-            tuple(
-                tuple(
-                    Branch(number[after], way.observation, way.probability, edge.reward)
-                    for after, way, edge in ways
-                )
-                for ways in rows[pair]
-            )
-            for pair in order
-        ),
+        steps=steps,
         discount=pomdp.discount,
-        variables={
-            **{v: tuple(values[s] for s, _ in order) for v, values in pomdp.variables.items()},
-            "machine": tuple(machine.states[u] for _, u in order),
-        },
+        variables={**variables, "machine": tuple(machine.states[u] for _, u in order)},
         name=f"{pomdp.name} with {machine.name}",
         notes=pomdp.notes,
     )
