@@ -93,9 +93,9 @@ def killed(trial: Trial, store: Path, kills: int, rng: random.Random) -> int:
     """Kill −9 so often, at random moments of training; how often there was a process to kill."""
     times = 0
     for _ in range(kills):
+        before = set(store.glob("packs/*/*.npz"))
         process = trial.start(store)
-        before = len(list(store.glob("packs/*/*")))
-        wait_for(lambda: len(list(store.glob("packs/*/*"))) > before, process)  # noqa: B023
+        wait_for(lambda: set(store.glob("packs/*/*.npz")) - before, process)  # noqa: B023
         time.sleep(rng.uniform(0, 0.4))
         times += process.poll() is None
         process.kill()
