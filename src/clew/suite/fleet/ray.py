@@ -6,23 +6,20 @@ last checkpoint of whatever it finds free; its own pack is free once its lease i
 
 from __future__ import annotations
 
+import importlib
 import os
 import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-import ray  # pyright: ignore[reportMissingImports]
-from ray.exceptions import (  # pyright: ignore[reportMissingImports]
-    RayError,
-    RayTaskError,
-    TaskCancelledError,
-)
-
 from clew.suite.fleet.order import Order, Resources
 from clew.suite.fleet.serve import serve
 from clew.suite.fleet.share import share
 from clew.suite.stop import Stop
+
+# Not `import ray`: where Ray is not installed, type checkers take this very file for it.
+ray: Any = importlib.import_module("ray")
 
 POLL = 2.0
 RESTARTS = 3
@@ -71,11 +68,12 @@ def _watch(
         for each in ended:
             try:
                 failures += filter(None, [ray.get(each)])
-            except TaskCancelledError:
+            except ray.exceptions.TaskCancelledError:
                 pass  # it was asked to end before it had begun
-            except RayTaskError as error:  # before our code had begun: Clew is not there, say
+            except ray.exceptions.RayTaskError as error:
+                # before our code had begun: Clew is not installed there, say
                 failures.append(f"a worker failed: {str(error).strip().splitlines()[-1]}")
-            except RayError as error:
+            except ray.exceptions.RayError as error:
                 deaths += 1
                 what = f"a worker died: {' '.join(str(error).split())}"
                 if stop.reason or deaths > RESTARTS * workers:
