@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 from collections.abc import Collection, Iterable
@@ -36,9 +37,12 @@ def whole_number(field: str, value: object, low: int, high: int | None = None) -
 
 def finite_number(field: str, value: object) -> float:
     """Return `value` as a float if it is a finite number, else raise an error."""
-    if not isinstance(value, Real) or not math.isfinite(value):
-        raise BadInput(f"{field}={value!r} is not valid; it must be a finite number")
-    return float(value)
+    if isinstance(value, Real) and _kind(value) is not bool:
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+            if math.isfinite(number):
+                return number
+    raise BadInput(f"{field}={value!r} is not valid; it must be a finite number")
 
 
 def positive_number(field: str, value: object) -> float:
@@ -52,7 +56,8 @@ def divides(field: str, value: int, of: str, whole: int) -> None:
     """Raise an error unless `value` divides `whole`."""
     whole_number(field, value, 1)
     if whole % value:
-        valid = [n for n in range(1, whole + 1) if whole % n == 0]
+        small = [n for n in range(1, math.isqrt(whole) + 1) if whole % n == 0]
+        valid = sorted({*small, *(whole // n for n in small)})
         raise BadInput(
             f"{field}={value} is not valid; it must divide {of}={whole}: choose {listing(valid)}"
         )

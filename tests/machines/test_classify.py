@@ -64,6 +64,8 @@ def test_the_command_prints_json_and_draws(tmp_path: Path, capsys: Any) -> None:
     assert plain["verdict"] == "dense"
     assert plain["optimal_return"] == "81/100"
     assert picture.read_text(encoding="utf-8").lstrip().startswith(("<svg", "<?xml"))
+    command.classify("Cue", options=("gamma=9/10",), json=True, draw=tmp_path / "cue.pdf")
+    assert (tmp_path / "cue.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_a_machine_in_a_file_is_examined(tmp_path: Path, capsys: Any) -> None:
@@ -84,6 +86,7 @@ def test_a_machine_in_a_file_is_examined(tmp_path: Path, capsys: Any) -> None:
         (("Cue",), {"options": ("speed=3",)}, "unknown option of Cue 'speed'"),
         (("Cue",), {"limit": 0}, "limit=0"),
         (("Tiger",), {"draw": Path("x.svg"), "limit": 50}, "no machine to draw"),
+        (("Cue",), {"draw": Path("x.png")}, "'.svg' or '.pdf'"),
     ],
 )
 def test_mistakes_are_sentences(arguments: tuple, options: dict, message: str) -> None:

@@ -19,7 +19,7 @@ from clew.machines.examine import examine
 from clew.machines.machine import RewardMachine
 from clew.machines.pomdp import Pomdp
 from clew.machines.product import PomdpRM
-from clew.validate import BadInput, hint, listing
+from clew.validate import BadInput, hint, listing, one_of
 
 DRAWN = 60
 
@@ -117,14 +117,18 @@ def _table(answer: Classification) -> Table:
 
 
 def _draw(path: Path, given: RewardMachine | None, answer: Classification) -> None:
-    from clew.machines.draw import to_svg
+    from clew.machines.draw import to_pdf, to_svg
 
+    one_of("draw's ending", path.suffix, (".svg", ".pdf"))
     machine = given or (answer.encoder.machine if answer.encoder else None)
     if machine is None:
         raise BadInput("there is no machine to draw: the answer does not rest on one")
     if len(machine.states) > DRAWN:
         raise BadInput(f"the machine has {len(machine.states):,} states; at most {DRAWN} are drawn")
-    path.write_text(to_svg(machine), encoding="utf-8")
+    if path.suffix == ".pdf":
+        to_pdf(machine, path)
+    else:
+        path.write_text(to_svg(machine), encoding="utf-8")
 
 
 def _pair(text: str) -> tuple[str, Any]:
