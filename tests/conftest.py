@@ -10,6 +10,10 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # (`make test-slow`, which trains, sets this to nothing.)
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
+import gc
+from collections.abc import Iterator
+
+import jax
 import pytest
 from hypothesis import settings
 
@@ -23,3 +27,15 @@ settings.load_profile("clew")
 def env(request: pytest.FixtureRequest) -> envs.Environment:
     """Every registered world, as its name makes it."""
     return envs.make(request.param)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_programs() -> Iterator[None]:
+    """Forget a file's programs after it: thousands of them use up a process's memory maps."""
+    yield
+    from clew.learner import lanes
+
+    for kept in (lanes._begin_alone, lanes._advance_alone, lanes._begin_together):
+        kept.cache_clear()
+    jax.clear_caches()
+    gc.collect()
