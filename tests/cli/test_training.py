@@ -46,7 +46,7 @@ def test_mistakes_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--architecture", "GRUU"], "did you mean 'GRU'"),
         (["--environment-options", "k"], "write name=value"),
         (["--environment-options", "k=2", "k=3"], "twice"),
-        (["--steps", "1"], "of at least"),
+        (["--steps", "1"], "must be at least 81920, one leg"),
     ):
         with pytest.raises(BadInput, match=said):
             tyro.cli(train, args=[*whole, *flags])

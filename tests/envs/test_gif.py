@@ -37,6 +37,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     colours=st.integers(1, 256),
 )
 @example(seed=0, n=2, height=200, width=300, colours=256)  # the table of codes overflows
+@example(seed=0, n=2, height=1, width=1, colours=1)  # two equal frames
 @example(seed=0, n=1, height=1, width=254, colours=256)  # nine bits end with the last pixel
 @example(seed=0, n=1, height=1, width=255, colours=256)
 @example(seed=0, n=1, height=1, width=256, colours=256)
@@ -49,10 +50,8 @@ def test_every_pixel_comes_back(
     delays = rng.integers(2, 300, n).tolist()
     write_gif(file, list(frames), delays)
     found, waits = read_back(file)
-    # a reader may take equal frames for one that lasts longer
-    different = [0, *(i for i in range(1, n) if (frames[i] != frames[i - 1]).any())]
-    np.testing.assert_array_equal(found, frames[different])
-    assert sum(waits) == sum(delays)
+    # a reader may take equal frames for one that lasts longer, so films are compared by the clock
+    np.testing.assert_array_equal(np.repeat(found, waits, 0), np.repeat(frames, delays, 0))
 
 
 def test_of_too_many_colours_the_common_ones_are_exact(file: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from rich.console import Console
 from clew.cli import classify as command
 from clew.machines import classify, gallery
 from clew.machines.classify import summary
+from clew.machines.examine import examine
 from clew.machines.formats import write
 from clew.machines.library.cue import cue_machine
+from clew.machines.machine import RewardMachine
 from clew.validate import BadInput
 
 
@@ -100,3 +103,12 @@ def test_machines_do_not_need_jax() -> None:
         "g.make('Cue'); sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_misspelt_proposition_is_refused_by_name() -> None:
+    product = cue_machine(gallery.make("Cue"))
+    misspelt = RewardMachine.build(
+        [("u0", ["machA"], "u_f", 1)], initial="u0", terminal=["u_f"], name="misspelt"
+    )
+    with pytest.raises(BadInput, match=r"unknown proposition 'machA'.*did you mean 'match"):
+        examine(dataclasses.replace(product, machine=misspelt))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.machines.encodes import Differs, Encodes, Surprise, encodes, surprises
+from clew.machines.machine import check_propositions
 from clew.machines.perfect import Mixed, Perfect, perfect
 from clew.machines.potential import PotentialSparsity, potential_sparsity
 from clew.machines.product import PomdpRM
@@ -30,6 +31,7 @@ class Examination:
 
 def examine(product: PomdpRM) -> Examination:
     """Answer the questions about a given machine."""
+    check_propositions(product.machine, product.labelling)
     known = spaces(product)
     proof = encodes(product, known)
     whole = perfect(product, known)
