@@ -74,6 +74,12 @@ def way_of(device: str) -> Way:
     return Lanes() if device == "cpu" else Together()
 
 
+def cores() -> int:
+    """How many this process may use."""
+    mine = getattr(os, "sched_getaffinity", None)
+    return len(mine(0)) if mine else os.cpu_count() or 1
+
+
 def _in_lanes(work: Callable[..., Any], *packed: Any) -> Any:
     """Call `work` on one run of `packed` after the other, and stack what it returns."""
     runs = len(jax.tree.leaves(packed)[0])
@@ -81,7 +87,7 @@ def _in_lanes(work: Callable[..., Any], *packed: Any) -> Any:
     def alone(i: int) -> Any:
         return jax.block_until_ready(work(*jax.tree.map(lambda leaf: leaf[i], packed)))
 
-    with ThreadPoolExecutor(os.cpu_count()) as lanes:
+    with ThreadPoolExecutor(cores()) as lanes:
         done = list(lanes.map(alone, range(runs)))
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *done)
 
