@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
+from rich.table import Table
 
 from clew.cli.fleet import EXIT_FAILED
 from clew.cli.report import require_extra, write_page
@@ -17,6 +20,9 @@ from clew.suite.fleet import Order
 from clew.suite.planning import grouped
 from clew.suite.store import Store
 from clew.validate import whole_number
+
+if TYPE_CHECKING:
+    from clew.analysis.stats.task import Task
 
 OPENING = (
     "Will an exploration bonus help this agent on this task, or is memory the bottleneck? "
@@ -60,7 +66,8 @@ def tell(store: Path, out: Path, console: Console) -> None:
 
     given = verdicts(read_store(Store(store, read_only=True)).results.usual())
     for verdict in given:
-        console.print(f"• [bold]{verdict.pattern}[/bold] {verdict.sentence}", highlight=False)
+        console.print(_gains(verdict.task))
+        console.print(f"[bold]{verdict.pattern}[/bold] {verdict.sentence}\n", highlight=False)
     console.print(CLOSING, style="dim")
     page, _ = write_page(store, None, out / "report.html", console)
     _, _, picture = save(interaction(given), out / "interaction")
@@ -70,3 +77,29 @@ def tell(store: Path, out: Path, console: Console) -> None:
         ("next", f"clew show RUN --store {store}, which also films the agent"),
     ):
         console.print(f"{what}: {where}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _gains(task: Task) -> Table:
+    """What the bonus does to each architecture, the control included."""
+    from clew.analysis import words
+    from clew.analysis.names import NONE, bonus_label
+    from clew.analysis.stats.gains import gains
+
+    table = Table(title=escape(task.label), title_justify="left")
+    for column in ("memory", "bonus", "success without", "with", "gain, 95% interval", "Holm p"):
+        table.add_column(column, justify="left" if column in ("memory", "bonus") else "right")
+    for gain in gains(task):
+        without, with_bonus = (
+            words.rate(float(task.arms[gain.architecture, bonus].mean()))
+            for bonus in (NONE, gain.bonus)
+        )
+        told = words.estimate(gain.interval, 2, plus=True)
+        table.add_row(
+            escape(gain.architecture),
+            escape(bonus_label(gain.bonus)),
+            without,
+            with_bonus,
+            escape(told),
+            words.p_value(gain.p_holm),
+        )
+    return table

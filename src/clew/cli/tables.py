@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -39,23 +40,27 @@ def show(
         told = [{"run": r.name, "status": r.status, "reason": r.reason} for r in rows if r.reason]
         print(json.dumps({"counts": counts, "arms": arms, "troubles": told}))
         return
-    table = Table()
-    for column in ARM:
-        table.add_column(column, overflow="fold")
-    for column in ("runs", "finished", "tail mean", "± std"):
-        table.add_column(column, justify="right")
-    for name, members in _arms(rows):
-        found = _numbers(name, members)
-        words = (
-            ("", "") if found["mean"] is None else (f"{found['mean']:.3f}", f"{found['std']:.3f}")
-        )
-        table.add_row(*map(escape, name), str(found["runs"]), str(found["finished"]), *words)
-    console.print(table)
+    for (environment, reward), arms in groupby(_arms(rows), lambda arm: arm[0][:2]):
+        title = f"{escape(environment)} / {escape(reward)}"
+        console.print(_table(title, [(name[2:], _numbers(name, rows)) for name, rows in arms]))
     console.print(", ".join(f"{number} {status}" for status, number in counts.items()) or "no runs")
     for row in rows:
         if row.reason:
             words = f"[bold]{row.status}[/bold] {row.name}: {escape(row.reason)}"
             console.print(words, highlight=False)
+
+
+def _table(title: str, arms: Iterable[tuple[tuple[str, ...], dict[str, Any]]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ARM[2:]:
+        table.add_column(column, overflow="fold")
+    for column in ("runs", "finished", "tail mean", "± std"):
+        table.add_column(column, justify="right")
+    for name, found in arms:
+        numbers = [found["mean"], found["std"]]
+        words = ("" if number is None else f"{number:.3f}" for number in numbers)
+        table.add_row(*map(escape, name), str(found["runs"]), str(found["finished"]), *words)
+    return table
 
 
 def _arms(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
@@ -65,7 +70,7 @@ def _arms(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
             # a store may hold what others put there, by other words
             rest = (str(row.config.get(field, "")) for field in ARM[1:])
             arms[world_name(row.config), *rest].append(row)
-    return list(arms.items())
+    return sorted(arms.items(), key=lambda arm: arm[0][:2])
 
 
 def _numbers(name: tuple[str, ...], members: Sequence[Row]) -> dict[str, Any]:

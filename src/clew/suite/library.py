@@ -157,31 +157,34 @@ def probe() -> list[Block]:
 def demo() -> list[Block]:
     """Two small worlds, three architectures, with and without E3B."""
     small = {
-        "envs": 16, "steps": 64, "chunk": 32, "chunks_per_batch": 8, "eval_every": 5,
-        "encoder_width": 32, "encoder_hidden": 64, "memory_width": 32,
+        "envs": 16, "steps": 64, "chunk": 32, "chunks_per_batch": 16, "eval_every": 5,
+        "eval_episodes": 40, "encoder": "mlp", "encoder_width": 32, "encoder_hidden": 16,
+        "memory_width": 32,
     }  # fmt: skip
     arms: dict[str, Any] = {
         "architectures": ("GRU", "RetNet", "Memoryless"),
         "bonuses": ("none", "e3b"),
+        "bonus_options": {"e3b": {"hidden": 16, "features": 32}},
         "seeds": 5,
-        "settings": small,
     }
     return [
-        Block(
-            environment="TinyReproduce",
-            environment_options={"k": 3, "v": 2},
-            rewards=("dense",),
-            steps=61_440,
-            knobs={"learning_rate": 3e-3},
-            **arms,
-        ),
         # falling costs, and an agent that only fears it never finds the goal
         Block(
             environment="MysteryPath-Grid",
             environment_options={"size": 4, "actions": "cardinal"},
             rewards=("penalty",),
+            steps=81_920,
+            knobs={"learning_rate": 2e-3},
+            settings=small,
+            **arms,
+        ),
+        Block(
+            environment="TinyReproduce",
+            environment_options={"k": 3, "v": 2},
+            rewards=("dense",),
             steps=61_440,
-            knobs={"learning_rate": 1e-3},
+            knobs={"learning_rate": 1.5e-3},
+            settings={**small, "encoder_hidden": 64, "chunks_per_batch": 8},
             **arms,
         ),
     ]

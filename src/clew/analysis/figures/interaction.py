@@ -14,6 +14,8 @@ from clew.validate import BadInput
 
 ACROSS = 5
 """Panels in a row, at most."""
+LINE = 34
+"""Letters of a heading that fit above a panel."""
 _SAYS = {
     "amplify": ("amplifies", "#0b6e4f"),
     "equalise": ("equalises", "#0b4f8a"),
@@ -28,7 +30,8 @@ def interaction(verdicts: list[Verdict]) -> Figure:
     """A panel for each task (columns) and bonus (rows): every seed a dot, every memory a line.
 
     On the left the seeds without the bonus, on the right those with it. The bars at the edges span
-    one SEP to each side of the mean: a longer one on the right is amplification.
+    one SEP to each side of the mean over memories: a longer one on the right is amplification. The
+    control without a memory is dotted, and no part of them.
     """
     if not verdicts:
         raise BadInput("there is no task with a bonus and without: nothing to draw")
@@ -48,14 +51,16 @@ def interaction(verdicts: list[Verdict]) -> Figure:
             _panel(axes, v)
         for row in grid:
             row[0].set_ylabel("tail-mean success")
-        legend = "small marks: seeds · lines: architecture means · black bars: mean ± SEP"
-        figure.supxlabel(legend, fontsize=7.5, color="#555555")
+        legend = (
+            "small marks: seeds · lines: means, dotted without memory · bars: memories' mean ± SEP"
+        )
+        figure.supxlabel(legend, fontsize=6.8, color="#555555")
     return figure
 
 
 def _panel(axes: Axes, verdict: Verdict) -> None:
     task, bonus = verdict.task, verdict.bonus
-    chosen = task.both(bonus)
+    chosen = task.both(bonus, control=True)
     ends = []
     for i, a in enumerate(chosen):
         colour, mark = architecture_style(a)
@@ -69,6 +74,7 @@ def _panel(axes: Axes, verdict: Verdict) -> None:
         means = [v.mean() for v in columns]
         axes.plot(
             (shift, 1 + shift), means, color=colour, marker=mark, markersize=4.6, linewidth=1.6,
+            linestyle="-" if a in task.memories else ":",
             markeredgecolor="white", markeredgewidth=0.7, zorder=3,
         )  # fmt: skip
         ends.append((float(means[1]), a, colour))
@@ -83,7 +89,13 @@ def _panel(axes: Axes, verdict: Verdict) -> None:
 
 def _heading(axes: Axes, verdict: Verdict) -> None:
     said, colour = _SAYS[verdict.pattern]
-    axes.set_title(verdict.task.label, loc="left", fontsize=7.5, pad=26)
+    # a world with its options is too long for one line
+    label = (
+        verdict.task.label.replace("[", "\n[")
+        if len(verdict.task.label) > LINE
+        else verdict.task.label
+    )
+    axes.set_title(label, loc="left", fontsize=7.5, pad=26)
     axes.text(0, 1.10, said, transform=axes.transAxes, fontsize=9, color=colour, weight="bold")
     delta = verdict.spread.delta
     under = f"ΔSEP {words.estimate(delta, 2, plus=True)}" if delta.known else "ΔSEP not defined"
