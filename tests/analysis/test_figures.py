@@ -36,9 +36,9 @@ def test_strips_show_every_seed() -> None:
     assert marks(figures.strips(published())) == 360
 
 
-def test_interaction_shows_every_seed_of_every_memory() -> None:
-    # two tasks, two bonuses, five memories, ten seeds on either side
-    assert marks(figures.interaction(verdicts(published(), 500, 200))) == 2 * 2 * 5 * 20
+def test_interaction_shows_every_seed() -> None:
+    # two tasks, two bonuses, five memories and the control, ten seeds on either side
+    assert marks(figures.interaction(verdicts(published(), 500, 200))) == 2 * 2 * 6 * 20
 
 
 def test_curves_show_every_tail_mean() -> None:

@@ -67,7 +67,8 @@ def tell(store: Path, out: Path, console: Console) -> None:
     given = verdicts(read_store(Store(store, read_only=True)).results.usual())
     for verdict in given:
         console.print(_gains(verdict.task))
-        console.print(f"[bold]{verdict.pattern}[/bold] {verdict.sentence}\n", highlight=False)
+        said = f"[bold]{verdict.pattern}[/bold] {escape(verdict.sentence)}\n"
+        console.print(said, highlight=False)
     console.print(CLOSING, style="dim")
     page, _ = write_page(store, None, out / "report.html", console)
     _, _, picture = save(interaction(given), out / "interaction")

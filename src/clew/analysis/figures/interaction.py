@@ -105,6 +105,8 @@ def _heading(axes: Axes, verdict: Verdict) -> None:
 def _bars(axes: Axes, verdict: Verdict) -> None:
     """One SEP to each side of the mean over architectures, at both edges."""
     task, chosen = verdict.task, verdict.spread.architectures
+    if not chosen:
+        return  # the control alone has no spread
     for x, bonus in ((-0.36, NONE), (1.33, verdict.bonus)):
         means = np.array([task.arms[a, bonus].mean() for a in chosen])
         middle, sep = means.mean(), means.std()
