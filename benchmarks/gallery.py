@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from clew.machines import gallery
 from clew.machines.classify import Classification, classify
-from clew.machines.density import Sparse
+from clew.machines.density import Sparse, verdict_name
 
 LIMIT = 2000
 VARIANTS: dict[str, list[dict]] = {
@@ -31,7 +31,7 @@ marginal alone every encoder keeps apart. *Greed* is what one-step rewards earn 
 
 
 def row(name: str, answer: Classification) -> str:
-    verdict = type(answer.verdict).__name__.lower()
+    verdict = verdict_name(answer.verdict)
     if isinstance(answer.verdict, Sparse) and len(answer.verdict.product.machine.states) == 1:
         verdict += " (one state)"
     posteriors = f"{len(answer.beliefs.cells):,}" if answer.beliefs.finite else "not finite"

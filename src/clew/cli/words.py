@@ -12,6 +12,7 @@ from clew.machines.examine import Examination
 from clew.machines.perfect import Perfect
 from clew.machines.potential import CAUTION
 from clew.machines.product import PomdpRM
+from clew.machines.unencodable import Unencodable
 
 
 def about_verdict(answer: Classification) -> Iterator[str]:
@@ -36,10 +37,20 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         )
         yield f"  {in_words(pomdp, mixed.first)}"
         yield f"  {in_words(pomdp, mixed.second)}"
+    elif isinstance(verdict, Unencodable):
+        again, (one, two) = verdict.repeated, verdict.actions
+        yield "Structurally SPARSE: no machine with finitely many states encodes this reward. Verified."
+        yield (
+            f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can show "
+            f"{pomdp.observations[verdict.history[-1]]!r} again and again. What "
+            f"{pomdp.actions[one]!r} then pays more than {pomdp.actions[two]!r} takes infinitely many "
+            "values on average, and no encoder may pool two histories for which it differs."
+        )
     else:
         assert isinstance(verdict, Undecided)
         yield f"UNDECIDED: {verdict.reason}."
-    yield f"Every encoder has at least {_states(answer.bound.states)}."
+    if not isinstance(verdict, Unencodable):
+        yield f"Every encoder has at least {_states(answer.bound.states)}."
 
 
 def about_profile(answer: Classification) -> Iterator[str]:

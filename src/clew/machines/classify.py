@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.machines.belief import Filter, close
 from clew.machines.bound import Bound, size_bound
-from clew.machines.density import SMALL, Dense, Sparse, Verdict, density
+from clew.machines.density import SMALL, Dense, Sparse, Undecided, Verdict, density, verdict_name
 from clew.machines.diagnosis import Diagnosis, diagnose
 from clew.machines.encodes import surprises
 from clew.machines.pairs import Pairs, decide_pairs
@@ -20,6 +20,7 @@ from clew.machines.profile import Profile, profile
 from clew.machines.quotient import compressed_machine
 from clew.machines.redundancy import Redundancy, redundancy
 from clew.machines.structure import admits
+from clew.machines.unencodable import Unencodable
 from clew.machines.verify import verify
 from clew.validate import BadInput, whole_number
 
@@ -56,9 +57,8 @@ def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     verdict = density(pairs)
     bound = size_bound(pairs)
     for certificate in (verdict, bound):
-        if not isinstance(certificate, Dense | Sparse | Bound):
-            continue
-        verify(certificate)
+        if not isinstance(certificate, Undecided):
+            verify(certificate)
     encoder = _small_encoder(pairs, verdict)
     return Classification(pomdp, beliefs, verdict, encoder, bound, *_finite(pairs, beliefs))
 
@@ -89,7 +89,7 @@ def _finite(
     pairs: Pairs, beliefs: Filter
 ) -> tuple[Optimal | None, Profile | None, Ranking | None, Redundancy | None, Diagnosis]:
     if not beliefs.finite:
-        reason = f"the posteriors are {beliefs}: optimal play and its memory were not computed"
+        reason = "the posteriors are not finite: optimal play and its memory were not computed"
         return None, None, None, None, Diagnosis("undecided", (reason,))
     best = optimal(beliefs)
     verify(best)
@@ -108,7 +108,7 @@ def summary(answer: Classification) -> dict[str, Any]:
         "notes": list(answer.pomdp.notes),
         "posteriors": len(answer.beliefs.cells) if answer.beliefs.finite else None,
         "growth": list(answer.beliefs.growth),
-        "verdict": type(answer.verdict).__name__.lower(),
+        "verdict": verdict_name(answer.verdict),
         "witness": _witness(answer.verdict),
         "encoder_states_at_least": answer.bound.states,
         "optimal_return": _exact(answer.best.value if answer.best else None),
@@ -132,6 +132,14 @@ def in_words(pomdp: Pomdp, history: Iterable[int]) -> str:
 
 
 def _witness(verdict: Verdict) -> dict[str, Any] | None:
+    if isinstance(verdict, Unencodable):
+        pomdp = verdict.pomdp
+        return {
+            "no_machine_encodes": True,
+            "after": in_words(pomdp, verdict.history),
+            "repeated": pomdp.actions[verdict.repeated],
+            "told_apart_by": [pomdp.actions[action] for action in verdict.actions],
+        }
     if not isinstance(verdict, Sparse):
         return None
     pomdp, mixed = verdict.product.pomdp, verdict.mixed

@@ -1,8 +1,9 @@
 """Structurally dense or sparse: must every encoder be perfect?
 
 Dense is proved by a certificate that no encoder of any size pools a distinguishable pair; sparse
-by an explicit machine that encodes and is not perfect. Where neither is reached the answer is
-`Undecided`, with what is missing; it is never a guess.
+by an explicit machine that encodes and is not perfect, or by a certificate that no finite machine
+encodes (`Unencodable`). Where nothing is reached the answer is `Undecided`, with what is missing; it
+is never a guess.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from clew.machines.product import PomdpRM
 from clew.machines.quotient import compressed_machine, merged_machine
 from clew.machines.spaces import Spaces, spaces
 from clew.machines.structure import admits
+from clew.machines.unencodable import Unencodable, unencodable
 from clew.machines.witness import pooling_machine
 
 TRIES = 40
@@ -76,7 +78,12 @@ class Undecided:
     reason: str
 
 
-Verdict = Dense | Sparse | Undecided
+Verdict = Dense | Sparse | Unencodable | Undecided
+
+
+def verdict_name(verdict: Verdict) -> str:
+    """'dense', 'sparse' or 'undecided'."""
+    return "sparse" if isinstance(verdict, Unencodable) else type(verdict).__name__.lower()
 
 
 def density(pairs: Pairs) -> Verdict:
@@ -89,10 +96,11 @@ def density(pairs: Pairs) -> Verdict:
         if found is not None:
             return found
     if not beliefs.finite:
-        return Undecided(
+        return unencodable(beliefs) or Undecided(
             pomdp,
-            f"the posteriors are {beliefs}; a non-perfect encoder was looked for and not found, "
-            "and density can be certified only where the posteriors are finite",
+            "the posteriors are not finite; the one-state machine does not encode the reward "
+            "or is perfect, no proof was found that no finite machine encodes it, and density can "
+            "be certified only where the posteriors are finite",
         )
     return Undecided(
         pomdp,

@@ -15,6 +15,7 @@ from clew.machines.encodes import Differs, Encodes
 from clew.machines.perfect import Mixed, Perfect
 from clew.machines.policy import Optimal
 from clew.machines.structure import Refuted
+from clew.machines.unencodable import Unencodable
 from clew.machines.verify.density import check_bound, check_dense
 from clew.machines.verify.filters import Rejected, demand
 from clew.machines.verify.machines import (
@@ -24,6 +25,7 @@ from clew.machines.verify.machines import (
     check_perfect,
     check_refuted,
 )
+from clew.machines.verify.unencodable import check_unencodable
 from clew.machines.verify.values import check_optimal
 
 __all__ = ["Rejected", "verify"]
@@ -58,4 +60,5 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     Perfect: check_perfect,
     Refuted: check_refuted,
     Sparse: check_sparse,
+    Unencodable: check_unencodable,
 }
