@@ -107,7 +107,7 @@ def _table(answer: Classification) -> Table:
     assert answer.profile is not None
     table = Table(title="pairs of posteriors that look the same")
     table.add_column("differ")
-    for column in ("pairs", "told apart at once", "supervised", "required", "both"):
+    for column in ("pairs", "told apart at once", "supervised", "required", "both", "pooled"):
         table.add_column(column, justify="right")
     rows = {"in anything": answer.profile.total}
     rows |= {f"only in {name}": tally for name, tally in answer.profile.variables.items()}

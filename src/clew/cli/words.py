@@ -61,7 +61,8 @@ def about_profile(answer: Classification) -> Iterator[str]:
         if tally.pairs:
             part = tally.unpoolable / tally.pairs
             which = "keep" if part == 1 else "forget" if part == 0 else "partly keep"
-            groups[which].append(f"{name} ({tally.unpoolable:,} of {tally.pairs:,})")
+            shown = f"; {tally.pooled:,} pooled by the machine above" if tally.pooled else ""
+            groups[which].append(f"{name} ({tally.unpoolable:,} of {tally.pairs:,}{shown})")
     for which, names in groups.items():
         if names:
             verb = "lets memory" if which == "forget" else "forces memory to"

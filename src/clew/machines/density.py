@@ -86,11 +86,23 @@ def verdict_name(verdict: Verdict) -> str:
     return "sparse" if isinstance(verdict, Unencodable) else type(verdict).__name__.lower()
 
 
-def density(pairs: Pairs) -> Verdict:
+def one_state(pomdp: Pomdp) -> Sparse | None:
+    """The proof that a machine with one state encodes and is not perfect, if it does and is not."""
+    if len(pomdp.states) > MANY:
+        return None
+    machine = RewardMachine(("u0",), ({},), name="one-state machine")
+    structure = PomdpRM(pomdp, Labelling.injective(pomdp), machine)
+    return next((found for each in _rewarded(structure) if (found := sparse_by(*each))), None)
+
+
+def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
     """Decide from the pairs of a filter."""
     beliefs, pomdp = pairs.beliefs, pairs.beliefs.pomdp
     if beliefs.finite and next(poolable_pairs(pairs), None) is None:
         return Dense(distinctions(pairs))
+    alone = None if one_state_tried else one_state(pomdp)
+    if alone is not None:
+        return alone
     for product, known in _candidates(pairs):
         found = sparse_by(product, known)
         if found is not None:
@@ -161,13 +173,9 @@ def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
 
 def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
     """Machines that may be non-perfect encoders, the simplest first."""
-    pomdp = pairs.beliefs.pomdp
-    if len(pomdp.states) <= MANY:
-        one_state = RewardMachine(("u0",), ({},), name="one-state machine")
-        yield from _rewarded(PomdpRM(pomdp, Labelling.injective(pomdp), one_state))
     if not pairs.beliefs.finite:
         return
-    if len(pomdp.states) <= SMALL:
+    if len(pairs.beliefs.pomdp.states) <= SMALL:
         yield from _rewarded(compressed_machine(pairs))
     some = sorted(islice(poolable_pairs(pairs), 100 * TRIES), key=sum)[:TRIES]
     for first, second in some:

@@ -98,8 +98,6 @@ def _memory_latent(env: Any, priced: Set[str]) -> Latent:
         }
         if env.random_length:
             named["length"] = int(layout.hallway_end)
-        if priced & VISITS:
-            named["visited"] = _tiles(state.visited)
         return named
 
     return latent

@@ -63,6 +63,16 @@ def beside(expected: str, pattern: str) -> str:
     return "as expected" if pattern == expected else "not as expected"
 
 
+def in_brief(finding: Finding) -> str:
+    """One sentence, to stand under the measured pattern."""
+    if finding.summary is None:
+        return "Nothing was proved of this task."
+    return (
+        f"Proved of {_where(finding)}: the reward is {_reward_is(finding)}; expected effect of a "
+        f"bonus: {_expected(finding)}."
+    )
+
+
 def in_words(finding: Finding) -> str:
     """The proof in a few sentences."""
     if finding.summary is None:

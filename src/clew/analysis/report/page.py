@@ -15,7 +15,7 @@ import clew
 from clew.analysis import words
 from clew.analysis.names import task_label
 from clew.analysis.report.against import Comparison, comparison_table
-from clew.analysis.report.formal import Formal, formal_table, in_words, limits
+from clew.analysis.report.formal import Formal, formal_table, in_brief, in_words, limits
 from clew.analysis.report.payload import curves_payload
 from clew.analysis.report.picture import panel
 from clew.analysis.stats.missing import gaps
@@ -73,6 +73,7 @@ def page(
         headline=headline(given),
         verdicts=given,
         proved={task_label(*task): in_words(found) for task, found in (formal or {}).items()},
+        brief={task_label(*task): in_brief(found) for task, found in (formal or {}).items()},
         beside_proof=html(formal_table(given, formal)) if formal and given else "",
         limits=limits(formal or {}),
         does=DOES,

@@ -14,6 +14,7 @@ from clew.machines.density import Dense, Sparse
 from clew.machines.encodes import Differs, Encodes
 from clew.machines.perfect import Mixed, Perfect
 from clew.machines.policy import Optimal
+from clew.machines.pooled import Pooled
 from clew.machines.structure import Refuted
 from clew.machines.unencodable import Unencodable
 from clew.machines.verify.density import check_bound, check_dense
@@ -23,6 +24,7 @@ from clew.machines.verify.machines import (
     check_encodes,
     check_mixed,
     check_perfect,
+    check_pooled,
     check_refuted,
 )
 from clew.machines.verify.unencodable import check_unencodable
@@ -58,6 +60,7 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     Mixed: check_mixed,
     Optimal: check_optimal,
     Perfect: check_perfect,
+    Pooled: check_pooled,
     Refuted: check_refuted,
     Sparse: check_sparse,
     Unencodable: check_unencodable,
