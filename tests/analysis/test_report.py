@@ -74,7 +74,9 @@ def test_the_proof_stands_beside_the_measurement(small: str) -> None:
     assert "It never supervises path (0 of 7)." in words
     assert "The task itself was not decided: Too large." in words
     assert "clew classify MysteryPath-Grid --options reward=penalty discount=99/100" in words
-    other = page(matrix(4, 0, FEW.query("environment == 'MysteryPath-Grid'")), formal=formal("null"))
+    other = page(
+        matrix(4, 0, FEW.query("environment == 'MysteryPath-Grid'")), formal=formal("null")
+    )
     assert "not as expected" in other
 
 
@@ -88,7 +90,9 @@ def test_only_the_expected_pattern_is_as_expected(pattern: str) -> None:
 
 
 def test_names_in_findings_are_escaped() -> None:
-    found = {task: replace(f, refused=NASTY, smaller={NASTY: NASTY}) for task, f in formal().items()}
+    found = {
+        task: replace(f, refused=NASTY, smaller={NASTY: NASTY}) for task, f in formal().items()
+    }
     made = page(matrix(3, 0, FEW.query("environment == 'MysteryPath-Grid'")), formal=found)
     assert "<img" not in made
 

@@ -75,9 +75,7 @@ def looks_and_guesses(draw: st.DrawFn) -> Pomdp:
         observations=["plus", "minus", "over"],
         p=lambda s, a: s if a == "look" else "end",
         omega=lambda s: (
-            "over"
-            if s == "end"
-            else {"plus": chances[int(s[1])], "minus": 1 - chances[int(s[1])]}
+            "over" if s == "end" else {"plus": chances[int(s[1])], "minus": 1 - chances[int(s[1])]}
         ),
         r=lambda s, a, after: 0 if s == "end" or a == "look" else pays[int(a[-1])][int(s[1])],
         gamma="9/10",

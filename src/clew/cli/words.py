@@ -39,12 +39,12 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         yield f"  {in_words(pomdp, mixed.second)}"
     elif isinstance(verdict, Unencodable):
         again, (one, two) = verdict.repeated, verdict.actions
-        yield "Structurally SPARSE: no machine with finitely many states encodes this reward. Verified."
+        yield "Structurally SPARSE: no machine of finitely many states encodes this reward. Verified."
         yield (
-            f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can show "
-            f"{pomdp.observations[verdict.history[-1]]!r} again and again. What "
-            f"{pomdp.actions[one]!r} then pays more than {pomdp.actions[two]!r} takes infinitely many "
-            "values on average, and no encoder may pool two histories for which it differs."
+            f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can "
+            f"show {pomdp.observations[verdict.history[-1]]!r} again and again. What "
+            f"{pomdp.actions[one]!r} then pays more than {pomdp.actions[two]!r} takes infinitely "
+            "many values on average, and no encoder may pool two histories for which it differs."
         )
     else:
         assert isinstance(verdict, Undecided)

@@ -73,7 +73,9 @@ def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
         if not isinstance(certificate, Undecided):
             verify(certificate)
     encoder = _small_encoder(pairs, verdict)
-    return Classification(pomdp, beliefs, verdict, encoder, bound, *_finite(pairs, beliefs, verdict))
+    return Classification(
+        pomdp, beliefs, verdict, encoder, bound, *_finite(pairs, beliefs, verdict)
+    )
 
 
 def refuse_too_many_pairs(beliefs: Filter) -> None:

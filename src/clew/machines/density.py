@@ -2,8 +2,8 @@
 
 Dense is proved by a certificate that no encoder of any size pools a distinguishable pair; sparse
 by an explicit machine that encodes and is not perfect, or by a certificate that no finite machine
-encodes (`Unencodable`). Where nothing is reached the answer is `Undecided`, with what is missing; it
-is never a guess.
+encodes (`Unencodable`). Where nothing is reached the answer is `Undecided`, with what is missing;
+it is never a guess.
 """
 
 from __future__ import annotations

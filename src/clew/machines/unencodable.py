@@ -2,8 +2,8 @@
 
 An action is *forgetful* on some states if it leads from all of them to the same law of next state
 and observation. If an encoder pools two histories over such states, every forgetful action a asks
-for the gap Δ = −(R_a − R'_a) (see `pairs`: what follows is equal). So where two of them are there, it
-must keep histories apart that differ in D = R_a − R_b.
+for the gap Δ = −(R_a − R'_a) (see `pairs`: what follows is equal). So where there are two of them,
+it must keep histories apart that differ in D = R_a − R_b.
 
 Let another action leave the state alone and show the last observation again, with probability m_s
 in state s. After n repetitions the posterior weighs s by α_s m_s^n, and D equals c only where
