@@ -39,7 +39,7 @@ def classify(
         options: NAME=VALUE pairs for the builder or the world, and reward=, discount= of a world.
         limit: Posteriors beyond which the belief filter counts as not finite.
         json: Print one JSON object instead of words.
-        draw: Write a picture of the machine that the answer rests on to this .svg file.
+        draw: Write a picture of the machine that the answer rests on to this .svg or .pdf file.
     """
     model = load(what, dict(_pair(text) for text in options))
     if isinstance(model, RewardMachine):

@@ -39,7 +39,7 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         yield f"  {in_words(pomdp, mixed.second)}"
     elif isinstance(verdict, Unencodable):
         again, (one, two) = verdict.repeated, verdict.actions
-        yield "Structurally SPARSE: no machine of finitely many states encodes this reward. Verified."
+        yield "Structurally SPARSE: no finite machine encodes this reward. Verified."
         yield (
             f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can "
             f"show {pomdp.observations[verdict.history[-1]]!r} again and again. What "
