@@ -18,8 +18,8 @@ SETTLED = ("amplify", "equalise", "null")
 NOTE = (
     "A proof is about the reward and its best policies, in the world as enumerated, without its "
     "time limit; it does not look at learning. 'Null' by redundancy, or for a dense and "
-    "well-ranked reward, is a theorem; that unsupervised memory means amplify, and supervised memory with "
-    "misranked actions equalise, is the study's reading of its experiments, applied in order."
+    "well-ranked reward, is a theorem; that unsupervised memory means amplify, and supervised "
+    "memory with misranked actions equalise, is the study's reading of its experiments."
 )
 
 
