@@ -11,7 +11,7 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
-demo: $(VENV)/ready ## roll the three worlds and draw a picture of each into out/
+demo: $(VENV)/ready ## train a small study on this machine; table, figure and report go to out/
 	$(BIN)/clew demo --out out
 
 test: lint ## lint, type-check, run the fast tests (what CI runs)

@@ -15,20 +15,11 @@ def clew_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_demo_draws_three_pictures(tmp_path: Path) -> None:
-    done = clew_command("demo", "--out", str(tmp_path / "new" / "folder"), "--episodes", "8")
-    assert done.returncode == 0, done.stderr
-    for world in ("MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce"):
-        assert world in done.stdout
-        picture = tmp_path / "new" / "folder" / f"{world}.png"
-        assert picture.read_bytes().startswith(b"\x89PNG")
-
-
 def test_mistakes_are_answered_in_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     mistakes = (
-        ["demo", "--episodes", "0"],
+        ["demo", "--workers", "0"],
         ["demo", "--out", str(file)],
         ["bench", "train", "--architectures", "GRUU"],
         ["bench", "train", "--chunk", "60"],

@@ -75,7 +75,7 @@ def test_mistakes_name_the_field_and_the_value(field: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("place", "field", "value"),
-    [("local", "workers", 2), ("local", "job_time", "1h"), ("ray", "partition", "gpu")],
+    [("local", "gpus", 1), ("local", "job_time", "1h"), ("ray", "partition", "gpu")],
 )
 def test_what_means_nothing_there_is_refused(place: str, field: str, value: Any) -> None:
     with pytest.raises(BadInput, match=f"{field}={value!r}.*--on {place}"):

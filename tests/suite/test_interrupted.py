@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from clew.cli.run import execute
+from clew.suite.fleet import Order
 from tests.suite.declared import LEG, tiny
 from tests.suite.trial import OUTCOME, Trial, results, wait_for
 
@@ -62,7 +63,7 @@ def test_stopped_and_killed(tmp_path: Path) -> None:
         disturbed(trial, store, name)
     assert not results(store)
     for folder in (store, tmp_path / "undisturbed"):
-        assert execute(tiny(steps=LEG * LEGS), folder, pack_size=2) == 0
+        assert execute(Order(suite=tiny(steps=LEG * LEGS), store=folder, pack_size=2)) == 0
     assert results(store) == results(tmp_path / "undisturbed")
     assert not checkpointed(store)
 
@@ -84,7 +85,8 @@ def test_disturbed_in_every_way_and_then_in_company(tmp_path: Path) -> None:
     ]
     assert len(trained) == len(set(trained))
     assert not checkpointed(store)
-    assert execute(tiny(steps=LEG * LEGS), tmp_path / "undisturbed", pack_size=2) == 0
+    undisturbed = Order(suite=tiny(steps=LEG * LEGS), store=tmp_path / "undisturbed", pack_size=2)
+    assert execute(undisturbed) == 0
     assert results(store) == results(tmp_path / "undisturbed")
     assert len(results(store)) == 4 * len(OUTCOME)
 

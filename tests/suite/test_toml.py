@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.cli.run import execute
+from clew.cli.run import run
 from clew.suite import find_suite, read_suite
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
@@ -158,8 +158,11 @@ def test_a_list_may_be_an_options_value() -> None:
 
 
 def test_nothing_is_written_for_a_mistake(tmp_path: Path) -> None:
-    mistakes: list[dict[str, Any]] = [{"pack_size": 0}, {"pack_size": -1}, {"time_limit": "soon"}]
+    mistakes: list[dict[str, Any]] = [
+        {"pack_size": 0}, {"pack_size": -1}, {"time_limit": "soon"}, {"checkpoint_every": "1 h"},
+        {"workers": 0}, {"workers": -2}, {"gpus": 1}, {"partition": "day"},
+    ]  # fmt: skip
     for mistake in mistakes:
         with pytest.raises(BadInput, match=next(iter(mistake))):
-            execute(tiny(), tmp_path / "store", **mistake)
+            run("demo", tmp_path / "store", **mistake)
     assert not list(tmp_path.iterdir())

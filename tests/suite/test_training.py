@@ -16,6 +16,7 @@ import clew
 import clew.suite.training as training
 from clew.cli.run import execute
 from clew.suite import Outcome, Step, Stop, Suite, plan, work
+from clew.suite.fleet import Order
 from clew.suite.store import CannotWrite, Store, count, scan
 from clew.validate import BadInput
 from tests.suite.declared import LEG, LEGS, tiny
@@ -154,7 +155,7 @@ def test_a_run_that_diverges(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: Any
 ) -> None:
     mixed = tiny(knobs={"learning_rate": [1e-4, HIGH]}, seeds=2)
-    assert execute(mixed, tmp_path, pack_size=3, json=True) == 3
+    assert execute(Order(suite=mixed, store=tmp_path, pack_size=3), as_json=True) == 3
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert told[-1]["counts"] == {"diverged": 2, "finished": 2}
     assert all("not finite after" in each["reason"] for each in told[-1]["troubles"])
@@ -174,9 +175,9 @@ def test_a_run_that_diverges(
     assert kept.items() <= results(finished).items()
     # not tried again unless asked; then only those, with the same end
     before = results(tmp_path)
-    assert execute(mixed, tmp_path, json=True) == 3
+    assert execute(Order(suite=mixed, store=tmp_path), as_json=True) == 3
     assert "training" not in capsys.readouterr().out
-    assert execute(mixed, tmp_path, retry=True, json=True) == 3
+    assert execute(Order(suite=mixed, store=tmp_path), retry=True, as_json=True) == 3
     assert "training" in capsys.readouterr().out
     assert results(tmp_path) == before
     assert len(list(tmp_path.glob("runs/*/failure-1.json"))) == 2
@@ -209,9 +210,11 @@ def test_an_exception_is_recorded_and_the_others_go_on(
     folder = store.run(tiny().runs()[0].config)
     assert folder.failure()["reason"] == "RuntimeError: out of [memory]"
     assert "in spoilt" in folder.provenance()["traceback"]
-    assert execute(tiny(), tmp_path) == 3
+    assert execute(Order(suite=tiny(), store=tmp_path)) == 3
     # asked to, they go on from the checkpoint before
-    _, steps = trained(tiny(), tmp_path, retry=True)
+    for run in tiny().runs():
+        store.run(run.config).retry()
+    _, steps = trained(tiny(), tmp_path)
     assert [step.leg for step in steps if step.what == "training"] == [2, 3, 4, 5, 6]
     assert results(tmp_path) == results(finished)
 
@@ -232,9 +235,9 @@ def test_a_full_disk(finished: Path, tmp_path: Path, n: int) -> None:
 
 
 def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> None:
-    assert execute(tiny(seeds=[0]), tmp_path) == 0
+    assert execute(Order(suite=tiny(seeds=[0]), store=tmp_path)) == 0
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
-    assert execute(tiny(), tmp_path, pack_size=4) == 0
+    assert execute(Order(suite=tiny(), store=tmp_path, pack_size=4)) == 0
     after = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
     assert before.items() <= after.items()
     assert results(tmp_path) == results(finished)
@@ -243,8 +246,9 @@ def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
     suite = tiny(bonuses=["none", "e3b"], seeds=2)
-    assert execute(dataclasses.replace(suite, share=True), tmp_path / "shared") == 0
-    assert execute(suite, tmp_path / "apart") == 0
+    shared = dataclasses.replace(suite, share=True)
+    assert execute(Order(suite=shared, store=tmp_path / "shared")) == 0
+    assert execute(Order(suite=suite, store=tmp_path / "apart")) == 0
     shared, apart = Store(tmp_path / "shared"), Store(tmp_path / "apart")
     for run in suite.runs():
         one, other = shared.run(run.config), apart.run(run.config)

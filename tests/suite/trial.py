@@ -1,4 +1,4 @@
-"""A worker to be disturbed: `python -m tests.suite.trial …` is `clew …` with more checkpoints."""
+"""A worker to be disturbed: `clew run` as a process, with a checkpoint after every leg."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.suite.declared import as_toml, declared
 
-ROOT = Path(__file__).parents[2]
 OUTCOME = ("result.json", "curve.npz", "diagnostics.npz", "agent.npz")
 
 
@@ -40,10 +38,10 @@ class Trial:
         }
 
     def start(self, store: Path, *more: str) -> subprocess.Popen[str]:
-        words = ["run", str(self.file), "--store", str(store), "--pack-size", "2", *more]
+        words = ["run", str(self.file), "--store", str(store), "--pack-size", "2"]
+        words += ["--checkpoint-every", "0s", *more]
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.suite.trial", *words],
-            cwd=ROOT,
+            [sys.executable, "-c", "from clew.cli import main; main()", *words],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -64,11 +62,3 @@ def wait_for(ready: Callable[[], Any], process: subprocess.Popen[str], limit: fl
         if process.poll() is not None:
             return
         time.sleep(0.002)
-
-
-if __name__ == "__main__":
-    import clew.cli.run as command
-    from clew.cli import main
-
-    command.work = partial(command.work, every=0)
-    main()

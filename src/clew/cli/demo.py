@@ -1,74 +1,72 @@
-"""`clew demo`: a first result with a picture."""
+"""`clew demo`: a whole small study, from training to the report."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Any
 
-import jax
-import numpy as np
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
+from rich.panel import Panel
 
-from clew import envs
-from clew.envs.canvas import sheet, write_png
+from clew.cli.fleet import EXIT_FAILED
+from clew.cli.report import require_extra, write_page
+from clew.cli.run import execute
+from clew.learner.lanes import cores
+from clew.suite import find_suite
+from clew.suite.fleet import Order
+from clew.suite.planning import grouped
+from clew.suite.store import Store
 from clew.validate import whole_number
 
-WORLDS = ("MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce")
-FRAMES, COLUMNS = 12, 4
+OPENING = (
+    "Will an exploration bonus help this agent on this task, or is memory the bottleneck? "
+    "Here the agent is PPO with a GRU, a RetNet or no memory at all; the bonus is E3B; the tasks "
+    "are TinyReproduce (say three tokens back: nothing to explore) and MysteryPath on a 4×4 grid "
+    "(find an invisible path, where falling off it costs). {runs} runs, every arm with {seeds} "
+    "seeds. Ctrl-C is safe: the same command goes on."
+)
+CLOSING = (
+    "This is small on purpose: tiny networks, short budgets, few seeds. What it cannot settle is "
+    "called so. `clew run paper` is the study itself."
+)
 
 
-def demo(out: Path = Path("out"), episodes: int = 4096, seed: int = 0) -> None:
-    """Roll the three worlds with a random policy and draw a picture of each.
+def demo(out: Path = Path("out"), workers: int | None = None) -> None:
+    """Train a small study on this machine, in minutes, and write its table, figure and report.
 
     Args:
-        out: Folder for the pictures.
-        episodes: Episodes a world for the figures in the table.
-        seed: Seed of everything random.
+        out: Folder for the results.
+        workers: Processes that train side by side; one a core if not given.
     """
-    whole_number("episodes", episodes, 1)
-    whole_number("seed", seed, 0, 2**32 - 1)
-    out.mkdir(parents=True, exist_ok=True)
-    console = Console()
-    table = Table(title="What a uniformly random policy meets")
-    table.add_column("world", no_wrap=True)
-    for column in ("symbols", "success", "length"):
-        table.add_column(column, justify="right")
-    table.add_column("events in an episode, on average")
-    for name in track(WORLDS, description="rolling the worlds", console=console):
-        env = envs.make(name)
-        played = envs.random_episodes(env, jax.random.key(seed), episodes)
-        totals = zip(env.event_names, np.asarray(played.events).mean(0), strict=True)
-        table.add_row(
-            name,
-            "many" if env.alphabet is None else str(len(env.alphabet)),
-            f"{float(played.success.mean()):.4f}",
-            f"{float(played.length.mean()):.1f}",
-            ", ".join(f"{event} {mean:.3g}" for event, mean in totals if event != "step"),
-        )
-        write_png(out / f"{name}.png", film_strip(env, seed))
-    console.print(table)
-    console.print(f"{episodes} episodes a world, seed {seed}. Pictures:")
-    for name in WORLDS:
-        console.print(f"  {out / name}.png", highlight=False)
+    require_extra()
+    suite = find_suite("demo")
+    console, programs = Console(), grouped(suite)
+    runs, seeds = len(suite.runs()), len(suite.blocks[0].seed_list)
+    console.print(Panel(OPENING.format(runs=runs, seeds=seeds), title="clew demo"))
+    # A program is compiled by every worker that trains with it, so each is one pack.
+    order = Order(suite=suite, store=out / "demo", pack_size=max(len(g) for _, g in programs))
+    team = min(cores(), len(programs)) if workers is None else whole_number("workers", workers, 1)
+    code = execute(order, team)
+    if code in (0, EXIT_FAILED):
+        tell(order.store, out, console)
+    sys.exit(code)
 
 
-def film_strip(env: envs.Environment, seed: int) -> np.ndarray:
-    """Frames spread over one random episode, the last one included."""
-    states = _random_states(env, jax.random.key(seed))
-    chosen = np.unique(np.linspace(0, len(states) - 1, FRAMES).round().astype(int))
-    return sheet([env.picture(states[index]) for index in chosen], COLUMNS)
+def tell(store: Path, out: Path, console: Console) -> None:
+    """What was found and what was not, a figure, and the report."""
+    from clew.analysis import read_store
+    from clew.analysis.figures import interaction, save
+    from clew.analysis.verdict import verdicts
 
-
-def _random_states(env: envs.Environment, key: jax.Array) -> list[Any]:
-    reset_key, action_key = jax.random.split(key)
-    step = jax.jit(env.step)
-    states = [jax.jit(env.reset)(reset_key)[0]]
-    actions = jax.random.randint(action_key, (env.horizon,), 0, len(env.action_names))
-    for action in np.asarray(actions):
-        state, result = step(states[-1], int(action), key)
-        states.append(state)
-        if result.terminated or result.truncated:
-            break
-    return states
+    given = verdicts(read_store(Store(store, read_only=True)).results.usual())
+    for verdict in given:
+        console.print(f"• [bold]{verdict.pattern}[/bold] {verdict.sentence}", highlight=False)
+    console.print(CLOSING, style="dim")
+    page, _ = write_page(store, None, out / "report.html", console)
+    _, _, picture = save(interaction(given), out / "interaction")
+    for what, where in (
+        ("figure", picture),
+        ("report", page),
+        ("next", f"clew show RUN --store {store}, which also films the agent"),
+    ):
+        console.print(f"{what}: {where}", highlight=False, markup=False, soft_wrap=True)

@@ -37,7 +37,6 @@ class Display:
         self._whole = self._bars.add_task("all packs", total=legs, told="")
         self._packs: dict[str, TaskID] = {}
         self._done: dict[str, int] = {}
-        self._rates: dict[str, float] = {}
 
     def __enter__(self) -> Display:
         self._bars.start()
@@ -51,17 +50,15 @@ class Display:
         if self.as_json:
             print(json.dumps(_plain(step._asdict())), flush=True)
             return
+        self._bars.advance(self._whole, step.leg - self._done.get(step.name, 0))
+        self._done[step.name] = step.leg
         if step.what == "found":
-            self._bars.advance(self._whole, step.leg - self._done.get(step.name, 0))
             return
         if step.name not in self._packs:
             self._packs[step.name] = self._bars.add_task(step.name, total=step.legs, told="")
-            self._done[step.name] = 0
         told = _told(step)
         task = self._packs[step.name]
         self._bars.update(task, completed=step.leg, told=told)
-        self._bars.advance(self._whole, step.leg - self._done[step.name])
-        self._done[step.name] = step.leg
         if step.what in ("finished", "stopped", "failed"):
             self._bars.update(task, visible=False)
             words = ", ".join(filter(None, (step.what, told)))

@@ -23,7 +23,6 @@ def dispatch(
 ) -> int:
     """Train a suite on a cluster, and say how it went; the exit code."""
     launch = launcher(on)
-    resources.only_for(on)
     console, store = console_for(as_json), Store(order.store)
     runs = order.suite.runs()
     if retry:  # once, here: a worker that starts later must not forget what failed meanwhile
@@ -40,6 +39,11 @@ def dispatch(
         print(f"clew: {failure}", file=sys.stderr)
     if stop.reason:
         console.print(f"stopped early: {stop.reason}; the same command goes on", style="bold")
+    return exit_code(counts, failures)
+
+
+def exit_code(counts: dict[str, int], failures: list[str]) -> int:
+    """For runs so counted by status, and workers that failed."""
     if failures:
         return EXIT_WORKER
     if counts.keys() - {"finished", "failed", "diverged"}:

@@ -8,7 +8,7 @@ from json import dumps
 from pathlib import Path
 
 from clew.cli.display import console_for
-from clew.cli.run import EXIT_FAILED
+from clew.cli.fleet import EXIT_FAILED
 from clew.suite.store import Store
 from clew.suite.store import merge as merge_stores
 from clew.validate import BadInput

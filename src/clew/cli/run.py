@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from rich.console import Console
+
 from clew.cli.display import Display, console_for
-from clew.cli.fleet import EXIT_FAILED, EXIT_LEFT, dispatch, stay_off_devices
+from clew.cli.fleet import dispatch, exit_code, stay_off_devices
 from clew.cli.tables import summary
-from clew.suite import Planned, Step, Stop, Suite, find_suite, plan, seconds_of, work
+from clew.suite import Planned, Step, Stop, find_suite, plan, seconds_of, work
 from clew.suite.boards import write_boards
 from clew.suite.fleet import Order, Resources
+from clew.suite.fleet.local import Team
 from clew.suite.store import Store
-from clew.suite.training import CHECKPOINT_EVERY, Watch
-from clew.validate import whole_number
+from clew.suite.training import Watch
 
 EXIT_INTERRUPTED = 130
 
@@ -42,7 +44,7 @@ def run(
     """Train every run of a suite that is not finished yet. The same command goes on after a stop.
 
     Ends with 0 if every run is finished, 3 if some failed or diverged, 4 if some are left, 5 if a
-    worker on a cluster failed.
+    worker failed.
 
     Args:
         suite: A suite that ships (see `clew list`), or a TOML file of your own.
@@ -54,7 +56,7 @@ def run(
         tensorboard: Write TensorBoard's files too, into the store.
         json: Print one JSON object a line instead of progress bars.
         on: Where the workers run: here, or on a cluster that sees the store's folder too.
-        workers: How many, on a cluster: 1 on SLURM and on Ray one a GPU, or a node without any.
+        workers: How many: 1 here and on SLURM, on Ray one a GPU, or a node without any.
         gpus: For each worker: 0 or 1. None on SLURM and one where there are some on Ray.
         cpus: For each worker.
         partition: Of SLURM.
@@ -69,61 +71,73 @@ def run(
         job_time=job_time,
         sbatch=sbatch or {},
     )
-    every = seconds_of(checkpoint_every, "checkpoint_every")
-    if on == "local":
-        resources.only_for(on)
-        chosen = find_suite(suite)
-        sys.exit(execute(chosen, store, pack_size, time_limit, retry, json, tensorboard, every))
-    stay_off_devices()
+    resources.only_for(on)
     order = Order(
         suite=find_suite(suite),
         store=store,
         pack_size=pack_size,
         time_limit=None if time_limit is None else seconds_of(time_limit),
-        every=every,
+        every=seconds_of(checkpoint_every, "checkpoint_every"),
     )
+    if on == "local":
+        sys.exit(execute(order, workers or 1, retry, json, tensorboard))
+    stay_off_devices()
     sys.exit(dispatch(on, order, resources, retry, json))
 
 
 def execute(
-    suite: Suite,
-    folder: Path,
-    pack_size: int | None = None,
-    time_limit: str | None = None,
+    order: Order,
+    workers: int = 1,
     retry: bool = False,
-    json: bool = False,
+    as_json: bool = False,
     tensorboard: bool = False,
-    every: float = CHECKPOINT_EVERY,
 ) -> int:
-    """Train a suite into a store, and say how it went; the exit code."""
-    console = console_for(json)
-    limit = None if time_limit is None else seconds_of(time_limit)
-    if pack_size is not None:
-        whole_number("pack_size", pack_size, 1)
-    store = Store(folder)
-    packs = plan(suite, store, pack_size)
-    runs = sum(len(each.runs) for each in packs)
-    console.print(
-        f"{suite.name}: {runs} runs in {len(packs)} packs, results in {folder}",
-        highlight=False,
-        markup=False,
-    )
+    """Train a suite on this machine, and say how it went; the exit code."""
+    console = console_for(as_json)
+    if workers > 1:
+        stay_off_devices()
+    store, runs = Store(order.store), order.suite.runs()
+    packs = plan(order.suite, store, order.pack_size)
+    if retry:  # once, here: a worker that starts later must not forget what failed meanwhile
+        for run in runs:
+            store.run(run.config).retry()
+    said = f"{order.suite.name}: {len(runs)} runs in {len(packs)} packs, results in {order.store}"
+    console.print(said, highlight=False, markup=False, soft_wrap=True)
+    display = Display(console, sum(each.legs for each in packs), as_json)
+    watch = _boarding(store, packs, display) if tensorboard else display
+    stopped, failures = _train(order, store, packs, workers, console, display, watch)
+    counts = summary(console, store, runs, as_json)
+    for failure in failures:
+        print(f"clew: {failure}", file=sys.stderr)
+    if stopped:
+        console.print(f"stopped early: {stopped}; the same command goes on", style="bold")
+    return exit_code(counts, failures)
+
+
+def _train(
+    order: Order,
+    store: Store,
+    packs: Sequence[Planned],
+    workers: int,
+    console: Console,
+    display: Display,
+    watch: Watch,
+) -> tuple[str, list[str]]:
+    """Why it was stopped, if it was; and a sentence for each worker that failed."""
+    team = Team(order, workers) if workers > 1 else None
 
     def leave() -> None:
         """At once: what is on the disk is whole, and a thread in the middle of a leg is not."""
         console.show_cursor(True)
+        if team:
+            team.kill()
         os._exit(EXIT_INTERRUPTED)
 
-    display = Display(console, sum(each.legs for each in packs), json)
-    with Stop(limit, again=leave) as stop, display:
-        watch = _boarding(store, packs, display) if tensorboard else display
-        outcome = work(store, packs, stop, watch, retry=retry, every=every)
-    counts = summary(console, store, suite.runs(), json)
-    if outcome.stopped:
-        console.print(f"stopped early: {outcome.stopped}; the same command goes on", style="bold")
-    if outcome.left:
-        return EXIT_LEFT
-    return EXIT_FAILED if counts.keys() - {"finished"} else 0
+    with Stop(None if team else order.time_limit, again=leave) as stop, display:
+        if team:
+            return team.launch(stop, watch)
+        outcome = work(store, packs, stop, watch, every=order.every)
+    return outcome.stopped, []
 
 
 def _boarding(store: Store, packs: Sequence[Planned], then: Watch) -> Watch:

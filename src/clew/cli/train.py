@@ -11,7 +11,8 @@ from typing import Any
 
 from clew.cli.run import execute
 from clew.learner import Knobs, Settings
-from clew.suite import Block, Suite
+from clew.suite import Block, Suite, seconds_of
+from clew.suite.fleet import Order
 from clew.validate import BadInput
 
 KNOBS, SETTINGS = Knobs(), Settings()
@@ -77,7 +78,9 @@ def train(
     suite = Suite(name=f"{environment} / {reward} / {architecture} / {bonus}", blocks=[block])
     for each in suite.runs():
         each.program()  # what cannot be built is refused before there is a store
-    sys.exit(execute(suite, store, pack_size, time_limit, retry, json, tensorboard))
+    limit = None if time_limit is None else seconds_of(time_limit)
+    order = Order(suite=suite, store=store, pack_size=pack_size, time_limit=limit)
+    sys.exit(execute(order, 1, retry, json, tensorboard))
 
 
 def parsed(field: str, given: Sequence[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from clew.learner.keys import unwrapped, wrapped
 from clew.learner.pack import Pack
 from clew.learner.run import State
 from clew.validate import BadInput
@@ -17,7 +18,7 @@ from clew.validate import BadInput
 def to_arrays(state: State) -> dict[str, np.ndarray]:
     """Every leaf by its path. Random keys become the integers they are made of."""
     leaves = jax.tree_util.tree_leaves_with_path(state)
-    return {_name(path): np.asarray(_plain(leaf)) for path, leaf in leaves}
+    return {_name(path): np.asarray(unwrapped(leaf)) for path, leaf in leaves}
 
 
 def from_arrays(pack: Pack, arrays: Mapping[str, np.ndarray]) -> State:
@@ -35,23 +36,14 @@ def from_arrays(pack: Pack, arrays: Mapping[str, np.ndarray]) -> State:
 
 
 def _restored(name: str, like: jax.ShapeDtypeStruct, array: np.ndarray) -> jax.Array:
-    plain = jax.eval_shape(_plain, like)
+    plain = jax.eval_shape(unwrapped, like)
     if (array.shape, array.dtype) != (plain.shape, plain.dtype):
         raise BadInput(
             f"this is not a checkpoint of this pack: {name} is {array.dtype}{array.shape}, "
             f"and should be {plain.dtype}{plain.shape}"
         )
     # a copy: what jax is given must not change under it
-    value = jnp.array(array)
-    return jax.random.wrap_key_data(value) if _is_key(like) else value
-
-
-def _plain(leaf: Any) -> Any:
-    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
-
-
-def _is_key(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return wrapped(like, jnp.array(array))
 
 
 def _name(path: Any) -> str:

@@ -16,7 +16,9 @@ from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from clew.learner.keys import unwrapped, wrapped
 from clew.learner.program import Program
 from clew.learner.run import Leg, Run, State, init, leg
 
@@ -74,16 +76,33 @@ def way_of(device: str) -> Way:
     return Lanes() if device == "cpu" else Together()
 
 
+def cores() -> int:
+    """How many this process may use."""
+    mine = getattr(os, "sched_getaffinity", None)
+    return len(mine(0)) if mine else os.cpu_count() or 1
+
+
 def _in_lanes(work: Callable[..., Any], *packed: Any) -> Any:
-    """Call `work` on one run of `packed` after the other, and stack what it returns."""
+    """Call `work` on one run of `packed` after the other, and stack what it returns.
+
+    In numpy: as programs, to take a run out and to put it back would take seconds to compile.
+    """
     runs = len(jax.tree.leaves(packed)[0])
+    host = jax.tree.map(_to_host, packed)
 
     def alone(i: int) -> Any:
-        return jax.block_until_ready(work(*jax.tree.map(lambda leaf: leaf[i], packed)))
+        run = jax.tree.map(lambda like, leaf: wrapped(like, leaf[i]), packed, host)
+        return jax.block_until_ready(work(*run))
 
-    with ThreadPoolExecutor(os.cpu_count()) as lanes:
+    with ThreadPoolExecutor(cores()) as lanes:
         done = list(lanes.map(alone, range(runs)))
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *done)
+    return jax.tree.map(
+        lambda *leaves: wrapped(leaves[0], np.stack([*map(_to_host, leaves)])), *done
+    )
+
+
+def _to_host(leaf: Any) -> np.ndarray:
+    return np.asarray(unwrapped(leaf))
 
 
 @cache

@@ -6,7 +6,6 @@ runs on: the first one writes the plan, the others follow it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import jax
 
 from clew.learner import Knobs, Pack, Program
+from clew.learner.lanes import cores
 from clew.suite.options import Options
 from clew.suite.spec import RunSpec
 from clew.suite.store import Store, digest
@@ -88,7 +88,7 @@ def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
     """How many runs fit this device: on a CPU one a core, else what its memory holds."""
     device = jax.local_devices()[0]
     if device.platform == "cpu":
-        return os.cpu_count() or 1
+        return cores()
     limit = (device.memory_stats() or {}).get("bytes_limit", 16e9)
     return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))
 

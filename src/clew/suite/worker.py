@@ -36,7 +36,6 @@ def work(
     stop: Stop,
     watch: Watch,
     *,
-    retry: bool = False,
     wait: bool = True,
     every: float = CHECKPOINT_EVERY,
 ) -> Outcome:
@@ -44,9 +43,6 @@ def work(
     provenance()  # of now: a checkout may be changed while it trains
     claims = store.claims()
     todo = [(planned, store.pack([run.config for run in planned.runs])) for planned in packs]
-    for _, folder in todo:
-        if retry:
-            _retry(folder)
     while todo and not stop.reason:
         idle = True
         for each in list(todo):
@@ -104,8 +100,3 @@ def _fail(folder: PackFolder, lease: Lease, error: Exception) -> None:
 def _over(folder: PackFolder) -> bool:
     """Whether every run has come to its end: a result, or the record of a failure."""
     return all(run.status in ("finished", "failed", "diverged") for run in folder.runs)
-
-
-def _retry(folder: PackFolder) -> None:
-    for run in folder.runs:
-        run.retry()

@@ -29,6 +29,8 @@ class Order:
     """Seconds between checkpoints."""
 
     def __post_init__(self) -> None:
+        if self.pack_size is not None:
+            whole_number("pack_size", self.pack_size, 1)
         object.__setattr__(self, "store", Path(self.store).absolute())
 
 
@@ -60,7 +62,7 @@ class Resources:
 
     def only_for(self, place: str) -> None:
         """Raise an error for the first field that means nothing there."""
-        useless = {"local": ("workers", "gpus", "cpus", *_ONLY_SLURM), "ray": _ONLY_SLURM}
+        useless = {"local": ("gpus", "cpus", *_ONLY_SLURM), "ray": _ONLY_SLURM}
         for field in useless.get(place, ()):
             if value := getattr(self, field):
                 where = "--on slurm" if field in _ONLY_SLURM else "--on slurm or --on ray"

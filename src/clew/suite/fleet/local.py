@@ -1,0 +1,129 @@
+"""Several workers on this machine, each a process with its share of the cores.
+
+Programs compile on one core each, so a suite of many programs with few runs in each is done sooner
+by several workers. For few programs with many runs, one worker that trains on every core is best.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import signal
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from clew.suite.fleet.order import Order
+from clew.suite.planning import plan
+from clew.suite.stop import Stop
+from clew.suite.store import Store
+from clew.suite.training import Step, Watch
+from clew.suite.worker import Outcome, work
+from clew.validate import BadInput
+
+POLL = 1.0
+RESTARTS = 3
+"""Deaths for each worker, on average, before no more are started."""
+GPU_MEMORY = 0.9
+"""Of a GPU, divided among the workers, unless the environment says otherwise."""
+
+
+class Team:
+    """The workers, while they work."""
+
+    def __init__(self, order: Order, size: int) -> None:
+        self._order, self._size = order, size
+        # not a fork: jax's threads would not survive it
+        self._context = mp.get_context("spawn")
+        self._working: dict[Connection, tuple[int, BaseProcess]] = {}
+        self._deaths = 0
+
+    def launch(self, stop: Stop, watch: Watch) -> tuple[str, list[str]]:
+        """Start the workers and pass on what they tell, until the last has ended.
+
+        Returns why they ended early, if they did, and a sentence for each that failed.
+        """
+        for place in range(self._size):
+            self._start(place)
+        stopped, failures, asked = "", list[str](), False
+        while self._working:
+            for line in wait(list(self._working), POLL):
+                assert isinstance(line, Connection)
+                try:
+                    told = line.recv()
+                except (EOFError, OSError):
+                    failures += self._ended(line, stop)
+                    continue
+                if isinstance(told, Step):
+                    watch(told)
+                elif isinstance(told, Outcome):
+                    stopped = stopped or told.stopped
+                else:
+                    failures.append(told)
+            if stop.reason and not asked:
+                asked = True
+                for _, process in self._working.values():
+                    process.terminate()  # SIGTERM, which their `Stop` takes as a request
+        return stop.reason or stopped, failures
+
+    def kill(self) -> None:
+        """At once: what is in the store is whole."""
+        for _, process in self._working.values():
+            process.kill()
+
+    def _start(self, place: int) -> None:
+        ours, theirs = self._context.Pipe(duplex=False)
+        process = self._context.Process(
+            target=_work, args=(self._order, place, self._size, theirs), daemon=True
+        )
+        process.start()
+        theirs.close()  # or its end would not be noticed here
+        self._working[ours] = place, process
+
+    def _ended(self, line: Connection, stop: Stop) -> list[str]:
+        place, process = self._working.pop(line)
+        line.close()
+        process.join()
+        if process.exitcode == 0:
+            return []
+        self._deaths += 1
+        if not stop.reason and self._deaths <= RESTARTS * self._size:
+            self._start(place)
+            return []
+        return [f"a worker died, exit code {process.exitcode}"]
+
+
+def _work(order: Order, place: int, size: int, line: Connection) -> None:
+    """One worker, from its first moment on."""
+    _take_share(place, size)
+
+    def tell(step: Step) -> None:
+        try:
+            line.send(step)
+        except OSError:
+            # whoever started this is gone: end too, at a checkpoint
+            signal.raise_signal(signal.SIGTERM)
+
+    with Stop(order.time_limit, again=lambda: os._exit(1)) as stop:
+        try:
+            store = Store(order.store)
+            packs = plan(order.suite, store, order.pack_size)
+            line.send(work(store, packs, stop, tell, every=order.every))
+        except (BadInput, OSError) as error:
+            line.send(f"a worker ended: {error}")
+
+
+def _take_share(place: int, size: int) -> None:
+    """Before jax has looked at the machine: this worker's cores, and its part of the GPU."""
+    part = f"{GPU_MEMORY / size:.3f}"
+    os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", part)
+    if hasattr(os, "sched_setaffinity"):
+        mine = share_of_cores(sorted(os.sched_getaffinity(0)), place, size)
+        os.sched_setaffinity(0, mine)
+
+
+def share_of_cores(cores: Sequence[int], place: int, size: int) -> list[int]:
+    """Neighbours for each worker, as evenly as it goes; at least one."""
+    if size >= len(cores):
+        return [cores[place % len(cores)]]
+    return list(cores[place * len(cores) // size : (place + 1) * len(cores) // size])

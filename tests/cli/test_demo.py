@@ -1,0 +1,43 @@
+"""`clew demo`, on a study that is trained already."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import clew.cli.demo as command
+from clew.suite import find_suite
+from clew.suite.planning import grouped
+from tests.cli.conftest import suite
+
+
+def test_it_ends_with_table_answer_figure_and_report(
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(trained, tmp_path / "demo")
+    monkeypatch.setattr(command, "find_suite", lambda name: suite())
+    with pytest.raises(SystemExit) as ended:
+        command.demo(tmp_path, workers=1)
+    assert ended.value.code == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "4 runs" in said
+    assert "4 finished" in said
+    assert "inconclusive On TinyReproduce[k=2,v=2] / dense, E3B cannot be judged" in said
+    assert f"figure: {tmp_path / 'interaction.png'}" in said
+    assert f"report: {tmp_path / 'report.html'}" in said
+    assert (tmp_path / "interaction.png").read_bytes().startswith(b"\x89PNG")
+    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_what_it_trains() -> None:
+    demo = find_suite("demo")
+    runs, programs = demo.runs(), grouped(demo)
+    assert len(runs) == 60
+    assert len(programs) == 6  # without a bonus and with one share theirs
+    assert len({len(group) for _, group in programs}) == 1
+    assert {run.seed for run in runs} == set(range(5))
