@@ -17,6 +17,7 @@ import pytest
 from clew.analysis import published, published_success, results
 from clew.analysis.report import against, against_paper, page, write_report
 from clew.analysis.report.formal import beside
+from clew.analysis.stats.intervals import Interval
 from clew.analysis.verdict import RULES
 from clew.machines.tasks import Finding, Task
 from clew.validate import BadInput
@@ -82,11 +83,20 @@ def test_the_proof_stands_beside_the_measurement(small: str) -> None:
 
 @pytest.mark.parametrize("pattern", RULES)
 def test_only_the_expected_pattern_is_as_expected(pattern: str) -> None:
-    said = {expected: beside(expected, pattern) for expected in ("amplify", "equalise", "null")}
+    small = Interval(0.01, -0.02, 0.05, (9, 9), "")
+    said = {e: beside(e, pattern, small) for e in ("amplify", "equalise", "null")}
     assert [e for e, text in said.items() if text == "as expected"] == (
         [pattern] if pattern in said else []
     )
-    assert beside("undecided", pattern) == "nothing was expected"
+    assert beside("undecided", pattern, small) == "nothing was expected"
+
+
+def test_what_is_not_settled_is_open() -> None:
+    wide = Interval(0.05, -0.2, 0.3, (3, 3), "")
+    assert {beside(e, "shift", wide) for e in ("amplify", "equalise")} == {"open"}
+    assert beside("null", "shift", wide) == "not as expected"
+    assert beside("amplify", "equalise", wide) == "not as expected"
+    assert beside("null", "inconclusive", wide) == "open"
 
 
 def test_names_in_findings_are_escaped() -> None:

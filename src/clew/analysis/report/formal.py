@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clew.analysis.names import bonus_label
+from clew.analysis.stats.intervals import Interval
 from clew.analysis.tables.grid import Cell, Grid, word
-from clew.analysis.verdict import Verdict
+from clew.analysis.verdict import MARGIN, Verdict
 from clew.machines.tasks import Finding
 
 Formal = Mapping[tuple[str, str], Finding]
@@ -40,7 +41,7 @@ def formal_table(given: Sequence[Verdict], formal: Formal) -> Grid:
                 word("; ".join(_kept(finding)) or "—"),
                 Cell(expected, expected, detail="; ".join(_said(finding, "reasons"))),
                 word(verdict.pattern),
-                Cell(*[beside(expected, verdict.pattern)] * 2, bold=True),
+                Cell(beside(expected, verdict.pattern, verdict.spread.delta), bold=True),
             ]
         )
     return Grid(
@@ -54,13 +55,19 @@ def formal_table(given: Sequence[Verdict], formal: Formal) -> Grid:
     )  # fmt: skip
 
 
-def beside(expected: str, pattern: str) -> str:
-    """Whether the measured pattern is the expected one."""
+def beside(expected: str, pattern: str, delta: Interval) -> str:
+    """Whether the measured pattern is the expected one.
+
+    A change of spread that was expected and not settled is open as long as the interval of ΔSEP
+    leaves room for one that matters.
+    """
     if expected not in SETTLED:
         return "nothing was expected"
-    if pattern == "inconclusive":
-        return "open"
-    return "as expected" if pattern == expected else "not as expected"
+    if pattern == expected:
+        return "as expected"
+    room = {"amplify": delta.high, "equalise": -delta.low, "null": 0.0}[expected]
+    unsettled = pattern in ("shift", "reorder") and room > MARGIN
+    return "open" if pattern == "inconclusive" or unsettled else "not as expected"
 
 
 def in_brief(finding: Finding) -> str:
