@@ -101,7 +101,7 @@ def test_a_reward_that_depends_on_more_is_noticed() -> None:
     for reward in ("distractor", "native"):
         with pytest.raises(BadInput, match=r"too few.*the time or the past"):
             Pomdp.from_env(env, reward=reward)
-    with pytest.raises(BadInput, match=r"4\^10 sequences: at least 1,048,576, and at most 200,000"):
+    with pytest.raises(BadInput, match=r"4\^10 = 1,048,576 sequences; at most 200,000"):
         Pomdp.from_env("TinyReproduce")
 
 

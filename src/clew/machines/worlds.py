@@ -104,7 +104,7 @@ def _memory_latent(env: Any, priced: Set[str]) -> Latent:
 
 
 def _reproduce_levels(env: Any) -> Iterable[tuple[Any, Fraction]]:
-    _refuse_many(env.v**env.k, f"{env.v}^{env.k} sequences")
+    _refuse_many(env.v**env.k, f"there are {env.v}^{env.k} = {env.v**env.k:,} sequences")
     for tokens in product(range(env.v), repeat=env.k):
         yield np.array(tokens, np.int32), Fraction(1, env.v**env.k)
 
@@ -129,7 +129,7 @@ def _mystery_levels(env: Any) -> Iterable[tuple[Any, Fraction]]:
     }
     # a path crosses the grid, and the agent may face four ways
     least = len(found) * env.size * (1 if env.actions == "cardinal" else 4)
-    _refuse_many(least, f"{len(found):,} levels drawn, states")
+    _refuse_many(least, f"{len(found):,} levels were drawn, which have at least {least:,} states")
     for key in sorted(found):
         level = jax.tree.map(lambda leaf, i=found[key]: np.asarray(leaf)[i], drawn)
         yield level, Fraction(1, len(found))
@@ -149,12 +149,9 @@ def _mystery_latent(env: Any, priced: Set[str]) -> Latent:
     return latent
 
 
-def _refuse_many(count: int, what: str) -> None:
+def _refuse_many(count: int, said: str) -> None:
     if count > LIMIT:
-        raise BadInput(
-            f"{what}: at least {count:,}, and at most {LIMIT:,} are enumerated; choose a smaller "
-            "world"
-        )
+        raise BadInput(f"{said}; at most {LIMIT:,} are enumerated, so choose a smaller world")
 
 
 def _tiles(mask: Any) -> str:

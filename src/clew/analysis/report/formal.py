@@ -83,11 +83,12 @@ def in_brief(finding: Finding) -> str:
 def in_words(finding: Finding) -> str:
     """The proof in a few sentences."""
     if finding.summary is None:
-        return f"nothing. {_sentence(finding.refused)} By hand: {finding.task.command}"
-    said = [f"of {_where(finding)}, the reward is {_reward_is(finding)}."]
+        return f"Nothing. {_sentence(finding.refused)} By hand: {finding.task.command}"
+    said = [f"Of {_where(finding)}, the reward is {_reward_is(finding)}."]
     kept, free = _kept(finding), _forgotten(finding)
     if kept:
-        said.append(f"Every machine that encodes it keeps apart what differs in {_and(kept)}.")
+        alone = "Of the pairs of situations that differ in one variable alone"
+        said.append(f"{alone}, every machine that encodes it keeps apart those in {_and(kept)}.")
     if free:
         said.append(f"It never supervises {_and(free)}.")
     said.append(f"Expected effect of a bonus: {_expected(finding)}.")
