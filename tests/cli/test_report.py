@@ -69,7 +69,8 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert out.read_text() == page
     (store / "proofs.json").write_text("{")
     report(store, out=out, proof_seconds=0)
-    assert "it was not decided within 0 s" in html.unescape(out.read_text()).lower()
+    said = html.unescape(out.read_text())
+    assert "It was not decided within 0 s; without a limit: clew classify TinyReproduce" in said
     assert "All 4 runs are finished." in page
     assert WORLD in page
     assert "trained with device" in page

@@ -28,7 +28,7 @@ def proofs(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], F
 
 
 def _late(task: Task, seconds: float) -> Finding:
-    refused = f"it was not decided within {seconds:g} s (--proof-seconds)"
+    refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
     return Finding(task, refused=refused)
 
 

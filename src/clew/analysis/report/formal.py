@@ -83,7 +83,7 @@ def in_brief(finding: Finding) -> str:
 def in_words(finding: Finding) -> str:
     """The proof in a few sentences."""
     if finding.summary is None:
-        return f"Nothing. {_sentence(finding.refused)} By hand: {finding.task.command}"
+        return f"Nothing. {_sentence(finding.refused)}"
     said = [f"Of {_where(finding)}, the reward is {_reward_is(finding)}."]
     kept, free = _kept(finding), _forgotten(finding)
     if kept:
