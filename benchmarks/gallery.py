@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from clew.machines import gallery
 from clew.machines.classify import Classification, classify
-from clew.machines.density import Sparse
+from clew.machines.density import Sparse, verdict_name
+from clew.machines.unencodable import Unencodable
 
 LIMIT = 2000
 VARIANTS: dict[str, list[dict]] = {
@@ -31,9 +32,11 @@ marginal alone every encoder keeps apart. *Greed* is what one-step rewards earn 
 
 
 def row(name: str, answer: Classification) -> str:
-    verdict = type(answer.verdict).__name__.lower()
+    verdict = verdict_name(answer.verdict)
     if isinstance(answer.verdict, Sparse) and len(answer.verdict.product.machine.states) == 1:
         verdict += " (one state)"
+    if isinstance(answer.verdict, Unencodable):
+        verdict += " (no machine encodes)"
     posteriors = f"{len(answer.beliefs.cells):,}" if answer.beliefs.finite else "not finite"
     encoder = len(answer.encoder.machine.states) if answer.encoder else "—"
     supervised = "—"
@@ -53,7 +56,7 @@ def row(name: str, answer: Classification) -> str:
         posteriors,
         verdict,
         encoder,
-        answer.bound.states,
+        "∞" if isinstance(answer.verdict, Unencodable) else answer.bound.states,
         supervised,
         best,
         greed,

@@ -40,6 +40,7 @@ def measure(name: str) -> dict:
     from clew import envs
     from clew.machines.belief import close
     from clew.machines.classify import classify
+    from clew.machines.density import verdict_name
     from clew.machines.worlds import from_env
 
     world, options = CASES[name]
@@ -64,7 +65,7 @@ def measure(name: str) -> dict:
         row["refused"] = str(error)
     else:
         row["classify_s"] = time.process_time() - began
-        row["verdict"] = type(answer.verdict).__name__.lower()
+        row["verdict"] = verdict_name(answer.verdict)
         row["outcome"] = answer.diagnosis.outcome
         row["encoder"] = len(answer.encoder.machine.states) if answer.encoder else None
         if answer.profile:

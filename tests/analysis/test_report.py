@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,10 @@ import pytest
 
 from clew.analysis import published, published_success, results
 from clew.analysis.report import against, against_paper, page, write_report
+from clew.analysis.report.formal import beside
+from clew.analysis.stats.intervals import Interval
+from clew.analysis.verdict import RULES
+from clew.machines.tasks import Finding, Task
 from clew.validate import BadInput
 from tests.analysis.matrix import matrix
 
@@ -29,13 +34,80 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 def small() -> str:
     runs = matrix(4, 30, FEW.query("environment == 'MysteryPath-Grid'"))
     return page(runs, compared=against_paper(runs), configuration={"suite": "small"},
-                formal={("MysteryPath-Grid", "sparse"): "structurally sparse"})  # fmt: skip
+                formal=formal())  # fmt: skip
+
+
+def formal(expected: str = "amplify") -> dict[tuple[str, str], Finding]:
+    tally = {"pairs": 7, "unpoolable": 0}
+    summary = {
+        "states": 12, "discount": "9/10", "verdict": "sparse", "witness": {"states": 1},
+        "profile": {"all": tally, "path": tally, "cue": {"pairs": 3, "unpoolable": 2}},
+        "expected_effect_of_a_bonus": expected, "reasons": ["so it is"], "limits": ["no more"],
+    }  # fmt: skip
+    tasks = {reward: Task("MysteryPath-Grid", reward) for reward in ("sparse", "penalty")}
+    return {
+        ("MysteryPath-Grid", "sparse"): Finding(
+            tasks["sparse"], summary, {"size": 3}, refused="too large"
+        ),
+        ("MysteryPath-Grid", "penalty"): Finding(tasks["penalty"], refused="too large"),
+    }
 
 
 def test_it_opens_with_the_answer(small: str) -> None:
     assert "The bonus amplifies the differences between memories on MPG / sparse" in small
     assert small.index("The bonus amplifies") < small.index("<svg") < small.index("<table")
-    assert "Proved of this task: structurally sparse" in small
+
+
+def test_the_proof_stands_beside_the_measurement(small: str) -> None:
+    table = re.search(r'<table id="table-formal".*?</table>', small, re.DOTALL)
+    assert table is not None
+    rows = [re.sub(r"<[^>]*>", "|", row) for row in re.findall(r"<tr>.*?</tr>", table.group())]
+    assert len(rows) == 1 + 4  # two rewards, two bonuses
+    sparse = [row for row in rows if "MPG / sparse" in row]
+    for row in sparse:
+        assert "its small relative with size=3 (12 states, γ = 9/10)" in row
+        assert "structurally sparse (a machine of 1 state encodes it and is not perfect)" in row
+        assert "cue (2 of 3 pairs)" in row
+        assert "amplify" in row
+        assert "as expected" in row
+    assert all("nothing was expected" in row for row in rows if "MPG / penalty" in row)
+    words = html.unescape(small)
+    assert "It never supervises path (0 of 7)." in words
+    assert "The task itself was not decided: Too large." in words
+    assert "Nothing. Too large." in words
+    other = page(
+        matrix(4, 0, FEW.query("environment == 'MysteryPath-Grid'")), formal=formal("null")
+    )
+    assert "not as expected" in other
+
+
+@pytest.mark.parametrize("pattern", RULES)
+def test_only_the_expected_pattern_is_as_expected(pattern: str) -> None:
+    small = Interval(0.01, -0.02, 0.05, (9, 9), "")
+    said = {e: beside(e, pattern, small) for e in ("amplify", "equalise", "null")}
+    assert [e for e, text in said.items() if text == "as expected"] == (
+        [pattern] if pattern in said else []
+    )
+    assert beside("undecided", pattern, small) == "nothing was expected"
+
+
+def test_what_is_not_settled_is_open() -> None:
+    wide = Interval(0.05, -0.2, 0.3, (3, 3), "")
+    assert {beside(e, "shift", wide) for e in ("amplify", "equalise")} == {"open"}
+    assert beside("null", "shift", wide) == "not as expected"
+    assert beside("amplify", "equalise", wide) == "not as expected"
+    assert beside("null", "inconclusive", wide) == "open"
+
+
+def test_names_in_findings_are_escaped() -> None:
+    found = {
+        task: replace(f, refused=NASTY, smaller={NASTY: NASTY}) for task, f in formal().items()
+    }
+    made = page(matrix(3, 0, FEW.query("environment == 'MysteryPath-Grid'")), formal=found)
+    assert "<img" not in made
+
+
+def test_it_says_what_is_there(small: str) -> None:
     assert "All 144 runs are finished." in small
     assert "<dt>suite</dt><dd>small</dd>" in small
 

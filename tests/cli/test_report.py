@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,9 +58,19 @@ def test_curves_have_every_column(stored: Stored) -> None:
 
 def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "page.html"
-    report(trained, out=out)
+    store = Path(shutil.copytree(trained, tmp_path / "copy"))
+    report(store, out=out, proof_seconds=200)
     assert str(out) in capsys.readouterr().out
     page = out.read_text()
+    assert "the world itself (25 states, γ = 199/200)" in page
+    assert "expected effect of a bonus: null" in page
+    # it is kept, so that the next report need not ask
+    report(store, out=out, proof_seconds=0)
+    assert out.read_text() == page
+    (store / "proofs.json").write_text("{")
+    report(store, out=out, proof_seconds=0)
+    said = html.unescape(out.read_text())
+    assert "It was not decided within 0 s; without a limit: clew classify TinyReproduce" in said
     assert "All 4 runs are finished." in page
     assert WORLD in page
     assert "trained with device" in page
@@ -68,7 +80,7 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_against_another_store(trained: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     assert execute(Order(suite=suite(learning_rate=1e-3), store=other)) == 0
-    report(trained, against=str(other), out=tmp_path / "page.html")
+    report(trained, against=str(other), out=tmp_path / "page.html", proof_seconds=0)
     page = (tmp_path / "page.html").read_text()
     assert f"Beside {other}" in page
     assert "not trained alike in the two stores: learning_rate is 0.003 here and 0.001" in page

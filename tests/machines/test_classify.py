@@ -43,7 +43,8 @@ def test_the_whole_gallery_can_be_classified(name: str) -> None:
         ("Dictation-sparse", "sparse", "null"),
         ("TMaze", "sparse", "equalise"),
         ("CheeseMaze", "sparse", "amplify"),
-        ("Tiger", "undecided", "undecided"),
+        ("Tiger", "sparse", "undecided"),
+        ("Coin", "sparse", "undecided"),
     ],
 )
 def test_what_a_bonus_is_expected_to_do(name: str, verdict: str, outcome: str) -> None:

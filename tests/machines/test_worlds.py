@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -97,18 +98,35 @@ def test_enumeration_follows_the_world() -> None:
 
 def test_a_reward_that_depends_on_more_is_noticed() -> None:
     env = envs.make("MiniGrid-MemoryS7", view=3)
-    with pytest.raises(BadInput, match="too few"):
-        Pomdp.from_env(env, reward="distractor")
+    for reward in ("distractor", "native"):
+        with pytest.raises(BadInput, match=r"too few.*the time or the past"):
+            Pomdp.from_env(env, reward=reward)
+    with pytest.raises(BadInput, match=r"4\^10 = 1,048,576 sequences; at most 200,000"):
+        Pomdp.from_env("TinyReproduce")
+
+
+def test_a_reward_that_reads_the_past_has_it_among_its_variables() -> None:
+    env = envs.make("MysteryPath-Grid", size=3, actions="cardinal")
+    paths = ((1, 4, 7), (1, 0, 3, 6, 7))
+    pomdp = Pomdp.from_env(env, levels=straight(paths), reward="aligned")
+    assert set(pomdp.variables) == {"path", "pose", "tested"}
+    assert {b.reward for row in pomdp.steps for way in row for b in way} == {0, 1, Fraction(1, 10)}
+
+
+def straight(paths: Sequence[Sequence[int]]) -> list[tuple[Level, Fraction]]:
+    """Levels of 3×3 tiles, equally likely."""
+    return [
+        (Level(*map(jnp.asarray, (np.isin(np.arange(9), path), path[0], path[-1]))), each)
+        for path in paths
+        for each in [Fraction(1, len(paths))]
+    ]
 
 
 def test_mystery_path_supervises_nothing() -> None:
     """From the left to the right of 3×3 tiles by the middle row, or around above or below."""
     env = envs.make("MysteryPath-Grid", size=3, actions="cardinal")
-    levels = [
-        (Level(*map(jnp.asarray, (np.isin(np.arange(9), path), path[0], path[-1]))), "1/3")
-        for path in ((1, 4, 7), (1, 0, 3, 6, 7), (1, 2, 5, 8, 7))
-    ]
-    beliefs = close(Pomdp.from_env(env, levels=levels))
+    paths = ((1, 4, 7), (1, 0, 3, 6, 7), (1, 2, 5, 8, 7))
+    beliefs = close(Pomdp.from_env(env, levels=straight(paths)))
     decided = decide_pairs(beliefs)
     assert not decided.route
     counted = profile(decided, optimal(beliefs))

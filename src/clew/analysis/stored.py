@@ -14,6 +14,7 @@ import pandas as pd
 from clew.analysis.account import coefficients, common, configuration, reasons
 from clew.analysis.recipes import Named, Recipe, differing, named, recipe
 from clew.analysis.table import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, results
+from clew.machines.tasks import Task
 from clew.suite.store import CannotRead, Damaged, Row, RunFolder, Store, scan
 from clew.validate import BadInput
 
@@ -40,6 +41,8 @@ class Stored:
     """How the runs were made."""
     recipes: dict[str, dict[str, Any]]
     """By environment: the hyperparameters that all its runs have in common."""
+    tasks: dict[tuple[str, str], Task]
+    """By environment and reward, as the results name them: the world itself."""
 
 
 class _Kept(NamedTuple):
@@ -84,6 +87,10 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
         notes=[*notes, *coefficients(made), *reasons(k.row for k in kept)],
         configuration=configuration(recipes, [k.provenance for k in kept]),
         recipes={name: common(members) for name, members in recipes.items()},
+        tasks={
+            (arm.environment, arm.reward): Task.of_run(row.config)
+            for arm, row in zip(arms, rows, strict=True)
+        },
     )
 
 

@@ -39,7 +39,7 @@ def classify(
         options: NAME=VALUE pairs for the builder or the world, and reward=, discount= of a world.
         limit: Posteriors beyond which the belief filter counts as not finite.
         json: Print one JSON object instead of words.
-        draw: Write a picture of the machine that the answer rests on to this .svg file.
+        draw: Write a picture of the machine that the answer rests on to this .svg or .pdf file.
     """
     model = load(what, dict(_pair(text) for text in options))
     if isinstance(model, RewardMachine):
@@ -107,7 +107,7 @@ def _table(answer: Classification) -> Table:
     assert answer.profile is not None
     table = Table(title="pairs of posteriors that look the same")
     table.add_column("differ")
-    for column in ("pairs", "told apart at once", "supervised", "required", "both"):
+    for column in ("pairs", "told apart at once", "supervised", "required", "both", "pooled"):
         table.add_column(column, justify="right")
     rows = {"in anything": answer.profile.total}
     rows |= {f"only in {name}": tally for name, tally in answer.profile.variables.items()}

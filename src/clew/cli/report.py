@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
 PAPER = "paper"
+PROOF_SECONDS = 20.0
 
 
 def report(
-    store: Path = Path("results"), /, against: str | None = None, out: Path | None = None
+    store: Path = Path("results"),
+    /,
+    against: str | None = None,
+    out: Path | None = None,
+    proof_seconds: float = PROOF_SECONDS,
 ) -> None:
     """Write one offline HTML page: the answer in words, pictures, curves and tables.
 
@@ -29,9 +34,10 @@ def report(
         store: Folder of the results; runs that are still being trained are listed as such.
         against: `paper` for the published numbers, or another store.
         out: File for the page; report.html in the store if not given.
+        proof_seconds: Time to decide what the rewards supervise, where that is not known yet.
     """
     console = Console()
-    path, notes = write_page(store, against, out or store / "report.html", console)
+    path, notes = write_page(store, against, out or store / "report.html", console, proof_seconds)
     for note in notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
     size = path.stat().st_size / 1e6
@@ -40,12 +46,17 @@ def report(
 
 
 def write_page(
-    store: Path, against: str | None, out: Path, console: Console
+    store: Path,
+    against: str | None,
+    out: Path,
+    console: Console,
+    proof_seconds: float = PROOF_SECONDS,
 ) -> tuple[Path, list[str]]:
     """Write the page of a store; where it is, and what a reader must know."""
     require_extra()
     from clew.analysis import read_store
     from clew.analysis.report import write_report
+    from clew.cli.proofs import proofs
 
     with Progress(console=console, transient=True) as bars:
 
@@ -57,6 +68,8 @@ def write_page(
         ours = read(store)
         beside, more = _beside(ours, against, read)
         notes = [*ours.notes, *more]
+        bars.add_task("what the rewards supervise", total=None)
+        beside["formal"] = proofs(store, ours.tasks, proof_seconds)
         bars.add_task("statistics and pictures", total=None)
         about = {"store": str(store), **ours.configuration}
         path = write_report(ours.results, out, notes=notes, configuration=about, **beside)

@@ -12,6 +12,7 @@ from clew.machines.examine import Examination
 from clew.machines.perfect import Perfect
 from clew.machines.potential import CAUTION
 from clew.machines.product import PomdpRM
+from clew.machines.unencodable import Unencodable
 
 
 def about_verdict(answer: Classification) -> Iterator[str]:
@@ -36,10 +37,20 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         )
         yield f"  {in_words(pomdp, mixed.first)}"
         yield f"  {in_words(pomdp, mixed.second)}"
+    elif isinstance(verdict, Unencodable):
+        again, (one, two) = verdict.repeated, verdict.actions
+        yield "Structurally SPARSE: no finite machine encodes this reward. Verified."
+        yield (
+            f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can "
+            f"show {pomdp.observations[verdict.history[-1]]!r} again and again. What "
+            f"{pomdp.actions[one]!r} then pays more than {pomdp.actions[two]!r} takes infinitely "
+            "many values on average, and no encoder may pool two histories for which it differs."
+        )
     else:
         assert isinstance(verdict, Undecided)
         yield f"UNDECIDED: {verdict.reason}."
-    yield f"Every encoder has at least {_states(answer.bound.states)}."
+    if not isinstance(verdict, Unencodable):
+        yield f"Every encoder has at least {_states(answer.bound.states)}."
 
 
 def about_profile(answer: Classification) -> Iterator[str]:
@@ -50,7 +61,8 @@ def about_profile(answer: Classification) -> Iterator[str]:
         if tally.pairs:
             part = tally.unpoolable / tally.pairs
             which = "keep" if part == 1 else "forget" if part == 0 else "partly keep"
-            groups[which].append(f"{name} ({tally.unpoolable:,} of {tally.pairs:,})")
+            shown = f"; {tally.pooled:,} pooled by the machine above" if tally.pooled else ""
+            groups[which].append(f"{name} ({tally.unpoolable:,} of {tally.pairs:,}{shown})")
     for which, names in groups.items():
         if names:
             verb = "lets memory" if which == "forget" else "forces memory to"

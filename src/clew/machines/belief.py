@@ -18,6 +18,8 @@ from clew.machines.product import PomdpRM
 
 Posterior = tuple[tuple[int, int], ...]
 LIMIT = 200_000
+BITS = 2048
+"""Of a weight: where numbers have grown so long, no cell has come back for a long way."""
 
 
 class Cell(NamedTuple):
@@ -77,7 +79,7 @@ class Filter:
 
 
 def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
-    """Forward closure over (observation, posterior), given up beyond `limit` cells."""
+    """Forward closure over (observation, posterior), given up beyond `limit` cells or `BITS`."""
     step = Stepper(pomdp)
     begins = step.begin()
     index = {cell: place for place, (cell, _) in enumerate(begins)}
@@ -85,7 +87,8 @@ def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
     parents: list[tuple[int, int] | None] = [None] * len(cells)
     rows: list[tuple[Row, ...]] = []
     growth = [len(cells)]
-    while len(rows) < len(cells) <= limit:
+    long = False
+    while len(rows) < len(cells) <= limit and not long:
         here = len(rows)
         ways = []
         for action in range(len(pomdp.actions)):
@@ -95,6 +98,7 @@ def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
                     index[cell] = len(cells)
                     cells.append(cell)
                     parents.append((here, action))
+                    long = long or max(w for _, w in cell.posterior).bit_length() > BITS
             ways.append(row._replace(after=tuple(index[cell] for cell in after)))
         rows.append(tuple(ways))
         if len(rows) == sum(growth):

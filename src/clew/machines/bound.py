@@ -28,6 +28,8 @@ def size_bound(pairs: Pairs) -> Bound:
 
     Sound for filters that are not finite too: what is unpoolable there is so for good.
     """
+    if not pairs.route:
+        return Bound(distinctions(pairs), (0,))
     together: dict[int, list[int]] = defaultdict(list)
     for number, observation in enumerate(pairs.classes.observation):
         together[observation].append(number)

@@ -9,10 +9,19 @@ from typing import Any
 
 from clew.machines.belief import Filter, close
 from clew.machines.bound import Bound, size_bound
-from clew.machines.density import SMALL, Dense, Sparse, Verdict, density
+from clew.machines.density import (
+    SMALL,
+    Dense,
+    Sparse,
+    Undecided,
+    Verdict,
+    density,
+    one_state,
+    verdict_name,
+)
 from clew.machines.diagnosis import Diagnosis, diagnose
 from clew.machines.encodes import surprises
-from clew.machines.pairs import Pairs, decide_pairs
+from clew.machines.pairs import Pairs, decide_pairs, none_apart
 from clew.machines.policy import Optimal, Ranking, optimal, ranking
 from clew.machines.pomdp import Pomdp
 from clew.machines.product import PomdpRM
@@ -20,6 +29,7 @@ from clew.machines.profile import Profile, profile
 from clew.machines.quotient import compressed_machine
 from clew.machines.redundancy import Redundancy, redundancy
 from clew.machines.structure import admits
+from clew.machines.unencodable import Unencodable
 from clew.machines.verify import verify
 from clew.validate import BadInput, whole_number
 
@@ -52,15 +62,20 @@ def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     beliefs = close(pomdp, limit)
     if beliefs.finite:
         refuse_too_many_pairs(beliefs)
-    pairs = decide_pairs(beliefs if beliefs.finite else close(pomdp, min(limit, GLIMPSE)))
-    verdict = density(pairs)
+    alone = one_state(pomdp)
+    if alone is not None:
+        pairs, verdict = none_apart(beliefs), alone
+    else:
+        pairs = decide_pairs(beliefs if beliefs.finite else close(pomdp, min(limit, GLIMPSE)))
+        verdict = density(pairs, one_state_tried=True)
     bound = size_bound(pairs)
     for certificate in (verdict, bound):
-        if not isinstance(certificate, Dense | Sparse | Bound):
-            continue
-        verify(certificate)
+        if not isinstance(certificate, Undecided):
+            verify(certificate)
     encoder = _small_encoder(pairs, verdict)
-    return Classification(pomdp, beliefs, verdict, encoder, bound, *_finite(pairs, beliefs))
+    return Classification(
+        pomdp, beliefs, verdict, encoder, bound, *_finite(pairs, beliefs, verdict)
+    )
 
 
 def refuse_too_many_pairs(beliefs: Filter) -> None:
@@ -86,14 +101,16 @@ def _small_encoder(pairs: Pairs, verdict: Verdict) -> PomdpRM | None:
 
 
 def _finite(
-    pairs: Pairs, beliefs: Filter
+    pairs: Pairs, beliefs: Filter, verdict: Verdict
 ) -> tuple[Optimal | None, Profile | None, Ranking | None, Redundancy | None, Diagnosis]:
     if not beliefs.finite:
-        reason = f"the posteriors are {beliefs}: optimal play and its memory were not computed"
+        reason = "the posteriors are not finite: optimal play and its memory were not computed"
         return None, None, None, None, Diagnosis("undecided", (reason,))
     best = optimal(beliefs)
     verify(best)
-    counted, ranked, repeated = profile(pairs, best), ranking(best), redundancy(best)
+    pooling = verdict.product if isinstance(verdict, Sparse) else None
+    counted = profile(pairs, best, pooling)
+    ranked, repeated = ranking(best), redundancy(best)
     return best, counted, ranked, repeated, diagnose(counted, ranked, repeated)
 
 
@@ -108,7 +125,7 @@ def summary(answer: Classification) -> dict[str, Any]:
         "notes": list(answer.pomdp.notes),
         "posteriors": len(answer.beliefs.cells) if answer.beliefs.finite else None,
         "growth": list(answer.beliefs.growth),
-        "verdict": type(answer.verdict).__name__.lower(),
+        "verdict": verdict_name(answer.verdict),
         "witness": _witness(answer.verdict),
         "encoder_states_at_least": answer.bound.states,
         "optimal_return": _exact(answer.best.value if answer.best else None),
@@ -132,6 +149,14 @@ def in_words(pomdp: Pomdp, history: Iterable[int]) -> str:
 
 
 def _witness(verdict: Verdict) -> dict[str, Any] | None:
+    if isinstance(verdict, Unencodable):
+        pomdp = verdict.pomdp
+        return {
+            "no_machine_encodes": True,
+            "after": in_words(pomdp, verdict.history),
+            "repeated": pomdp.actions[verdict.repeated],
+            "told_apart_by": [pomdp.actions[action] for action in verdict.actions],
+        }
     if not isinstance(verdict, Sparse):
         return None
     pomdp, mixed = verdict.product.pomdp, verdict.mixed

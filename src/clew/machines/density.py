@@ -1,8 +1,9 @@
 """Structurally dense or sparse: must every encoder be perfect?
 
 Dense is proved by a certificate that no encoder of any size pools a distinguishable pair; sparse
-by an explicit machine that encodes and is not perfect. Where neither is reached the answer is
-`Undecided`, with what is missing; it is never a guess.
+by an explicit machine that encodes and is not perfect, or by a certificate that no finite machine
+encodes (`Unencodable`). Where nothing is reached the answer is `Undecided`, with what is missing;
+it is never a guess.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from clew.machines.product import PomdpRM
 from clew.machines.quotient import compressed_machine, merged_machine
 from clew.machines.spaces import Spaces, spaces
 from clew.machines.structure import admits
+from clew.machines.unencodable import Unencodable, unencodable
 from clew.machines.witness import pooling_machine
 
 TRIES = 40
@@ -76,23 +78,41 @@ class Undecided:
     reason: str
 
 
-Verdict = Dense | Sparse | Undecided
+Verdict = Dense | Sparse | Unencodable | Undecided
 
 
-def density(pairs: Pairs) -> Verdict:
+def verdict_name(verdict: Verdict) -> str:
+    """'dense', 'sparse' or 'undecided'."""
+    return "sparse" if isinstance(verdict, Unencodable) else type(verdict).__name__.lower()
+
+
+def one_state(pomdp: Pomdp) -> Sparse | None:
+    """The proof that a machine with one state encodes and is not perfect, if it does and is not."""
+    if len(pomdp.states) > MANY:
+        return None
+    machine = RewardMachine(("u0",), ({},), name="one-state machine")
+    structure = PomdpRM(pomdp, Labelling.injective(pomdp), machine)
+    return next((found for each in _rewarded(structure) if (found := sparse_by(*each))), None)
+
+
+def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
     """Decide from the pairs of a filter."""
     beliefs, pomdp = pairs.beliefs, pairs.beliefs.pomdp
     if beliefs.finite and next(poolable_pairs(pairs), None) is None:
         return Dense(distinctions(pairs))
+    alone = None if one_state_tried else one_state(pomdp)
+    if alone is not None:
+        return alone
     for product, known in _candidates(pairs):
         found = sparse_by(product, known)
         if found is not None:
             return found
     if not beliefs.finite:
-        return Undecided(
+        return unencodable(beliefs) or Undecided(
             pomdp,
-            f"the posteriors are {beliefs}; a non-perfect encoder was looked for and not found, "
-            "and density can be certified only where the posteriors are finite",
+            "the posteriors are not finite; the one-state machine does not encode the reward "
+            "or is perfect, no proof was found that no finite machine encodes it, and density can "
+            "be certified only where the posteriors are finite",
         )
     return Undecided(
         pomdp,
@@ -153,13 +173,9 @@ def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
 
 def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
     """Machines that may be non-perfect encoders, the simplest first."""
-    pomdp = pairs.beliefs.pomdp
-    if len(pomdp.states) <= MANY:
-        one_state = RewardMachine(("u0",), ({},), name="one-state machine")
-        yield from _rewarded(PomdpRM(pomdp, Labelling.injective(pomdp), one_state))
     if not pairs.beliefs.finite:
         return
-    if len(pomdp.states) <= SMALL:
+    if len(pairs.beliefs.pomdp.states) <= SMALL:
         yield from _rewarded(compressed_machine(pairs))
     some = sorted(islice(poolable_pairs(pairs), 100 * TRIES), key=sum)[:TRIES]
     for first, second in some:

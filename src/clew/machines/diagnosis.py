@@ -52,8 +52,8 @@ def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diag
         else "one-step rewards rank an optimal action first, given perfect memory"
     )
     reasons = [
-        f"good play tells situations apart by {what} although they look the same; of these "
-        f"{tally.required:,} pairs, the reward forces every encoder to keep "
+        f"good play tells situations apart by {what} although they look the same; of "
+        f"{_pairs(tally.required)}, the reward forces every encoder to keep "
         f"{tally.required_unpoolable:,} apart"
         for what, tally in memory.items()
     ] or ["good play tells no situations apart that look the same: no memory is required"]
@@ -81,3 +81,7 @@ def required_memory(profile: Profile) -> dict[str, Tally]:
         if needed:
             return needed
     return {}
+
+
+def _pairs(count: int) -> str:
+    return "this 1 pair" if count == 1 else f"these {count:,} pairs"

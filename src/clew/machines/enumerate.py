@@ -110,8 +110,8 @@ class _Table:
             if row != self.rows[key]:
                 shown = dict(zip(walker.names, key, strict=True))
                 raise BadInput(
-                    f"latent variables are too few: states with {shown} behave differently "
-                    "(does the reward depend on something else?)"
+                    f"latent variables are too few: states with {shown} behave differently; the "
+                    "reward, or a step, depends on something else, such as the time or the past"
                 )
         return after
 

@@ -89,19 +89,12 @@ def _cancel(
     system: list[dict[int, int]], using: dict[int, set[int]], k: int, i: int, pivot: int
 ) -> None:
     """Take a multiple of row i from row k, so that the pivot goes."""
-    row, other = system[k], system[i]
-    common = gcd(row[pivot], other[pivot])
-    mine, theirs = other[pivot] // common, row[pivot] // common
-    mixed = {j: mine * value for j, value in row.items()}
-    for j, value in other.items():
-        mixed[j] = mixed.get(j, 0) - theirs * value
-    mixed = {j: value for j, value in mixed.items() if value}
-    factor = gcd(*mixed.values()) if mixed else 1
+    row, mixed = system[k], _without(pivot, system[k], system[i])
     for j in row.keys() - mixed.keys():
         using[j].discard(k)
     for j in mixed.keys() - row.keys():
         using.setdefault(j, set()).add(k)
-    system[k] = {j: value // factor for j, value in mixed.items()}
+    system[k] = mixed
 
 
 def _substituted(system: list[dict[int, int]], order: list[tuple[int, int]]) -> dict[int, Fraction]:
@@ -118,9 +111,23 @@ def _substituted(system: list[dict[int, int]], order: list[tuple[int, int]]) -> 
 
 def _whole(row: Sparse) -> dict[int, int]:
     scale = lcm(*(value.denominator for value in row.values()))
-    whole = {j: int(value * scale) for j, value in row.items() if value}
-    factor = gcd(*whole.values()) if whole else 1
-    return {j: value // factor for j, value in whole.items()}
+    return _shortest({j: int(value * scale) for j, value in row.items()})
+
+
+def _without(pivot: int, row: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
+    """A multiple of a row less a multiple of another, so that the pivot goes."""
+    common = gcd(row[pivot], other[pivot])
+    mine, theirs = other[pivot] // common, row[pivot] // common
+    mixed = {j: mine * value for j, value in row.items()}
+    for j, value in other.items():
+        mixed[j] = mixed.get(j, 0) - theirs * value
+    return _shortest(mixed)
+
+
+def _shortest(row: Mapping[int, int]) -> dict[int, int]:
+    """Without zeros, and without a common factor."""
+    factor = gcd(*row.values()) or 1
+    return {j: value // factor for j, value in row.items() if value}
 
 
 class Span:
@@ -150,13 +157,5 @@ class Span:
             pivot = min((j for j in vector if j > settled and j in self._rows), default=None)
             if pivot is None:
                 return vector
-            row = self._rows[pivot]
-            common = gcd(vector[pivot], row[pivot])
-            mine, theirs = row[pivot] // common, vector[pivot] // common
-            mixed = {j: mine * value for j, value in vector.items()}
-            for j, value in row.items():
-                mixed[j] = mixed.get(j, 0) - theirs * value
-            vector = {j: value for j, value in mixed.items() if value}
-            factor = gcd(*vector.values()) if vector else 1
-            vector = {j: value // factor for j, value in vector.items()}
+            vector = _without(pivot, vector, self._rows[pivot])
             settled = pivot

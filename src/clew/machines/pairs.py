@@ -61,6 +61,14 @@ class Pairs:
         return None if pair in self.rank else sign * self.forced[pair]
 
 
+def none_apart(beliefs: Filter) -> Pairs:
+    """The decision where a machine with one state encodes: it pools whatever looks the same."""
+    seen = tuple(cell.observation for cell in beliefs.cells)
+    alone = tuple((cell,) for cell in range(len(seen)))
+    each = Classes(tuple(range(len(seen))), alone, seen, (), (), (), ())
+    return Pairs(beliefs, each, {}, {}, {}, {}, {})
+
+
 def decide_pairs(beliefs: Filter) -> Pairs:
     """Decide all pairs of cells that share an observation."""
     quotient = classes(beliefs)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence, Set
+from dataclasses import astuple, dataclass
 from fractions import Fraction
-from itertools import combinations
+from operator import add
+
+import numpy as np
+from numpy.typing import NDArray
 
 from clew.machines.belief import Cell, Filter
-from clew.machines.density import distinguishable
+from clew.machines.pair_graph import Pair
 from clew.machines.pairs import Pairs
 from clew.machines.policy import Optimal
+from clew.machines.pooled import walk
+from clew.machines.product import PomdpRM
 
+Mask = NDArray[np.bool_]
+"""[cell, cell]: whether something holds of two cells of one observation."""
+ALL, LEVEL = "all pairs", "the level"
 Marginal = tuple[tuple[str, Fraction], ...]
 
 
@@ -28,18 +36,11 @@ class Tally:
     required: int = 0
     """No action is optimal for both: some memory must keep them apart to act well."""
     required_unpoolable: int = 0
+    pooled: int = 0
+    """The machine that the verdict rests on, which was verified to encode, pools them."""
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(a + b for a, b in zip(self._counts(), other._counts(), strict=True)))
-
-    def _counts(self) -> tuple[int, ...]:
-        return (
-            self.pairs,
-            self.distinguishable,
-            self.unpoolable,
-            self.required,
-            self.required_unpoolable,
-        )
+        return Tally(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
@@ -54,26 +55,24 @@ class Profile:
     """Pairs that differ in the fixed variables, one or more of them, and in nothing else."""
 
 
-def profile(pairs: Pairs, best: Optimal) -> Profile:
-    """Count every pair. The filter must be finite."""
+def profile(pairs: Pairs, best: Optimal, encoder: PomdpRM | None = None) -> Profile:
+    """Count every pair. The filter must be finite.
+
+    That a pair is not unpoolable follows from the decision; where it is also `pooled`, a machine
+    shows it. Without an encoder nothing is shown.
+    """
     beliefs = pairs.beliefs
     variables = list(beliefs.pomdp.variables)
-    marginals = [
-        [marginal(beliefs, cell, variable) for variable in variables] for cell in beliefs.cells
-    ]
-    together: dict[int, list[int]] = defaultdict(list)
-    for number, cell in enumerate(beliefs.cells):
-        together[cell.observation].append(number)
     fixed = fixed_variables(beliefs)
-    lasting = {place for place, variable in enumerate(variables) if variable in fixed}
-    total, level = Tally(), Tally()
-    only: dict[str, Tally] = dict.fromkeys(variables, Tally())
-    for some in together.values():
-        total += _tally(pairs, best, combinations(some, 2))
-        level += _tally(pairs, best, _differing(some, marginals, lasting))
-        for place, variable in enumerate(variables):
-            only[variable] += _tally(pairs, best, _differing(some, marginals, {place}))
-    return Profile(total, only, fixed, level)
+    counted = dict.fromkeys((ALL, LEVEL, *variables), Tally())
+    for group in _groups(pairs, best, encoder):
+        alike = {v: group.alike(lambda c, v=v: marginal(beliefs, c, v)) for v in variables}
+        chosen = {ALL: group.every, LEVEL: _differing(alike, fixed, group.every)}
+        chosen |= {v: _differing(alike, {v}, group.every) for v in variables}
+        for what, mask in chosen.items():
+            counted[what] += group.tally(mask)
+    only = {variable: counted[variable] for variable in variables}
+    return Profile(counted[ALL], only, fixed, counted[LEVEL])
 
 
 def marginal(beliefs: Filter, cell: Cell, variable: str) -> Marginal:
@@ -103,28 +102,84 @@ def fixed_variables(beliefs: Filter) -> frozenset[str]:
     )
 
 
-def _differing(
-    cells: list[int], marginals: list[list[Marginal]], places: Set[int]
-) -> Iterator[tuple[int, int]]:
-    """The pairs that differ in some of these marginals, and agree in all others."""
-    alike: dict[tuple, list[int]] = defaultdict(list)
-    for cell in cells:
-        others = (each for place, each in enumerate(marginals[cell]) if place not in places)
-        alike[tuple(others)].append(cell)
-    for some in alike.values():
-        for first, second in combinations(some, 2):
-            if marginals[first] != marginals[second]:
-                yield first, second
+def _differing(alike: Mapping[str, Mask], names: Set[str], every: Mask) -> Mask:
+    """The pairs that differ in some of these variables, and agree in all others."""
+    same, others = every.copy(), every.copy()
+    for name, mask in alike.items():
+        same &= mask
+        if name not in names:
+            others &= mask
+    return others & ~same
 
 
-def _tally(pairs: Pairs, best: Optimal, some: Iterator[tuple[int, int]]) -> Tally:
-    count = [0] * 5
-    actions = [frozenset(each) for each in best.actions]
-    for first, second in some:
-        kept = not pairs.poolable(first, second)
-        needed = actions[first].isdisjoint(actions[second])
-        for place, holds in enumerate(
-            (True, distinguishable(pairs.beliefs, first, second), kept, needed, kept and needed)
-        ):
-            count[place] += holds
-    return Tally(*count)
+@dataclass(frozen=True)
+class _Group:
+    """The cells with one observation, and what holds of each two of them."""
+
+    cells: list[Cell]
+    every: Mask
+    """Each two once."""
+    told: Mask
+    kept: Mask
+    needed: Mask
+    met: Mask
+
+    def alike(self, of: Callable[[Cell], Hashable]) -> Mask:
+        """Which two cells have the same of something."""
+        return _same([of(cell) for cell in self.cells])
+
+    def tally(self, mask: Mask) -> Tally:
+        """Count within a mask."""
+        holds = (self.told, self.kept, self.needed, self.kept & self.needed, self.met)
+        return Tally(int(mask.sum()), *(int((mask & each).sum()) for each in holds))
+
+
+def _groups(pairs: Pairs, best: Optimal, encoder: PomdpRM | None) -> Iterator[_Group]:
+    beliefs = pairs.beliefs
+    together: dict[int, list[int]] = defaultdict(list)
+    for number, cell in enumerate(beliefs.cells):
+        together[cell.observation].append(number)
+    apart: dict[int, list[Pair]] = defaultdict(list)
+    for c, d in pairs.route:
+        apart[pairs.classes.observation[c]].append((c, d))
+    states: dict[int, set[int]] = defaultdict(set)
+    for cell, u in walk(beliefs, encoder) if encoder else ():
+        states[cell].add(u)
+    for observation, some in together.items():
+        joints = [tuple(id(row.joint) for row in beliefs.rows[cell]) for cell in some]
+        yield _Group(
+            [beliefs.cells[cell] for cell in some],
+            np.triu(np.ones((len(some), len(some)), bool), 1),
+            # laws are interned: one object for equal ones
+            ~_same(joints),
+            _kept([pairs.classes.of[cell] for cell in some], apart[observation]),
+            ~_meet([best.actions[cell] for cell in some]),
+            _meet([states[cell] for cell in some]),
+        )
+
+
+def _same(values: Sequence[Hashable]) -> Mask:
+    numbers: dict[Hashable, int] = {}
+    found = np.array([numbers.setdefault(value, len(numbers)) for value in values])
+    return found[:, None] == found[None, :]
+
+
+def _meet(sets: Sequence[Collection[int]]) -> Mask:
+    """Which two sets have something in common."""
+    numbers: dict[int, int] = {}
+    for each in sets:
+        for one in each:
+            numbers.setdefault(one, len(numbers))
+    members = np.zeros((len(sets), len(numbers)), np.float32)
+    for place, each in enumerate(sets):
+        members[place, [numbers[one] for one in each]] = 1
+    return members @ members.T > 0
+
+
+def _kept(classes: Sequence[int], apart: Sequence[Pair]) -> Mask:
+    numbers: dict[int, int] = {}
+    places = [numbers.setdefault(c, len(numbers)) for c in classes]
+    by_class = np.zeros((len(numbers), len(numbers)), bool)
+    for c, d in apart:
+        by_class[numbers[c], numbers[d]] = by_class[numbers[d], numbers[c]] = True
+    return by_class[np.ix_(places, places)]

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from clew.machines import Pomdp
+from clew.machines import Pomdp, classify
+from clew.machines.density import Sparse
 from clew.machines.formats import clew_json, parse_clew_json, parse_pomdp, pomdp_text, read
+from clew.machines.unencodable import Unencodable
 
 FOLDER = os.environ.get("CLEW_POMDP_FILES")
 FILES = sorted(Path(FOLDER).glob("*.POMDP")) if FOLDER else []
@@ -52,3 +54,29 @@ def test_tiger() -> None:
         (0, 1): Fraction(3, 20),
     }
     assert {b.reward for b in tiger.steps[0][tiger.actions.index("open-right")]} == {10}
+
+
+@pytest.mark.parametrize(
+    ("name", "posteriors", "value"),
+    [
+        ("parr95.95.POMDP", 8, "5212840/723901"),
+        ("1d.POMDP", 11, "731/580"),
+        ("cheese.95.POMDP", 16, "5274715400/1513024231"),
+        ("mini-hall2.POMDP", 18, "46636140391780/17181744386419"),
+    ],
+)
+def test_known_facts(name: str, posteriors: int, value: str) -> None:
+    answer = classify(_pomdp(name))
+    assert len({cell.posterior for cell in answer.beliefs.cells}) == posteriors
+    assert answer.best is not None
+    assert answer.best.value == Fraction(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("tiger.95.POMDP", Unencodable), ("shuttle.95.POMDP", Sparse), ("4x3.95.POMDP", Sparse)],
+)
+def test_where_posteriors_are_not_finite(name: str, verdict: type) -> None:
+    answer = classify(_pomdp(name), limit=300)
+    assert not answer.beliefs.finite
+    assert isinstance(answer.verdict, verdict)

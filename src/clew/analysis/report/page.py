@@ -13,8 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import clew
 from clew.analysis import words
-from clew.analysis.names import bonus_label, task_label
+from clew.analysis.names import task_label
 from clew.analysis.report.against import Comparison, comparison_table
+from clew.analysis.report.formal import Formal, formal_table, in_brief, in_words, limits
 from clew.analysis.report.payload import curves_payload
 from clew.analysis.report.picture import panel
 from clew.analysis.stats.missing import gaps
@@ -47,14 +48,15 @@ def page(
     title: str = "Does the bonus help, or is memory the bottleneck?",
     compared: list[Comparison] | None = None,
     compared_with: str = "the published study",
-    formal: Mapping[tuple[str, str], str] | None = None,
+    formal: Formal | None = None,
     configuration: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
     """The report as HTML.
 
     `compared` comes from `against_paper` or `against`; `formal` says of (environment, reward) what
-    was proved of it; `configuration` is shown as it is, and so are `notes`, before the answer.
+    was proved of it (`clew.machines.tasks`); `configuration` is shown as it is, and so are
+    `notes`, before the answer.
     """
     usual = results.usual()
     given = verdicts(usual)
@@ -70,7 +72,10 @@ def page(
         title=title,
         headline=headline(given),
         verdicts=given,
-        proved={task_label(*task): said for task, said in (formal or {}).items()},
+        proved={task_label(*task): in_words(found) for task, found in (formal or {}).items()},
+        brief={task_label(*task): in_brief(found) for task, found in (formal or {}).items()},
+        beside_proof=html(formal_table(given, formal)) if formal and given else "",
+        limits=limits(formal or {}),
         does=DOES,
         rules=RULES,
         panel=panel,
@@ -114,13 +119,6 @@ def versions() -> dict[str, str]:
     packages = ("numpy", "scipy", "pandas")
     found = {name: metadata.version(name) for name in packages}
     return {"clew": clew.__version__, "python": platform.python_version(), **found}
-
-
-def _place(verdict: Verdict, given: list[Verdict]) -> str:
-    """The task, and the bonus where bonuses differ on it."""
-    label = verdict.task.label
-    alike = len({v.pattern for v in given if v.task.label == label}) == 1
-    return label if alike else f"{label} ({bonus_label(verdict.bonus)})"
 
 
 def _listed(names: list[str]) -> str:

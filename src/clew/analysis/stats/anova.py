@@ -28,7 +28,7 @@ class Effect:
     df: int
     f: float
     p: float
-    """Of the F distribution; the permutation p is in `permutation.py`."""
+    """Of the F distribution; the permutation p is in `interaction.py`."""
     omega2: float
     """Share of all variance, corrected for chance: (SS − df·MSE) / (SS_total + MSE)."""
     partial_omega2: float

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
 
 from clew.analysis import names, words
 from clew.analysis.names import NONE, bonus_label, task_label
@@ -42,53 +46,38 @@ def samples(results: Results) -> Grid:
 
 def falls_table(results: Results) -> Grid:
     """Falls of an episode and final success, in worlds where one can fall."""
-    rows: list[list[Cell]] = []
-    sections = []
-    found = falls(results)
-    for (environment, reward), arms in found.groupby(["environment", "reward"], sort=False):
-        sections.append((len(rows), task_label(str(environment), str(reward))))
-        for row in records(arms):
-            rows.append(
-                [
-                    word(str(row["architecture"])),
-                    word(bonus_label(str(row["bonus"]))),
-                    _pm(row["falls"], row["falls_std"], 1),
-                    _pm(row["success"], row["success_std"], 2),
-                ]
-            )
-    return Grid(
+
+    def cells(row: Mapping[str, Any]) -> list[Cell]:
+        return [
+            _pm(row["falls"], row["falls_std"], 1),
+            _pm(row["success"], row["success_std"], 2),
+        ]
+
+    return _arms(
+        falls(results),
+        cells,
         name="falls",
         caption="Falls of an episode and success of the last evaluation (mean ± std over seeds)",
-        columns=("Architecture", "Bonus", "Falls / episode", "Success"),
-        rows=rows,
-        sections=sections,
-        left=2,
+        columns=("Falls / episode", "Success"),
     )
 
 
 def first_success_table(results: Results) -> Grid:
     """When each seed first succeeded at all."""
-    rows: list[list[Cell]] = []
-    sections = []
-    for (environment, reward), arms in first_success(results).groupby(
-        ["environment", "reward"], sort=False
-    ):
-        sections.append((len(rows), task_label(str(environment), str(reward))))
-        for _, row in arms.iterrows():
-            steps = list(row["first_success"])
-            reached = [s for s in steps if math.isfinite(s)]
-            text = ", ".join(f"{s:,.0f}" if math.isfinite(s) else "never" for s in steps)
-            least = min(reached, default=math.inf)
-            arm = [word(str(row["architecture"])), word(bonus_label(str(row["bonus"])))]
-            count = figure(f"{len(reached)}/{len(steps)}", len(reached) / len(steps))
-            rows.append([*arm, count, figure(text, least)])
-    return Grid(
+
+    def cells(row: Mapping[str, Any]) -> list[Cell]:
+        steps = list(row["first_success"])
+        reached = [s for s in steps if math.isfinite(s)]
+        text = ", ".join(f"{s:,.0f}" if math.isfinite(s) else "never" for s in steps)
+        count = figure(f"{len(reached)}/{len(steps)}", len(reached) / len(steps))
+        return [count, figure(text, min(reached, default=math.inf))]
+
+    return _arms(
+        first_success(results),
+        cells,
         name="first-success",
         caption="Environment steps before each seed's first success",
-        columns=("Architecture", "Bonus", "Seeds", "First success (seed by seed)"),
-        rows=rows,
-        sections=sections,
-        left=2,
+        columns=("Seeds", "First success (seed by seed)"),
     )
 
 
@@ -183,6 +172,24 @@ def _sustained(found: Sustained | None) -> Cell:
     detail = f"median over all seeds: {late}"
     text = f"{words.large(at)} ({found.reached}/{n})"
     return figure(text, at, bold=found.reached == n, detail=detail)
+
+
+def _arms(
+    found: pd.DataFrame,
+    cells: Callable[[Mapping[str, Any]], list[Cell]],
+    name: str,
+    caption: str,
+    columns: tuple[str, ...],
+) -> Grid:
+    """A row for every arm, a section for every task."""
+    rows: list[list[Cell]] = []
+    sections = []
+    for (environment, reward), arms in found.groupby(["environment", "reward"], sort=False):
+        sections.append((len(rows), task_label(str(environment), str(reward))))
+        for row in records(arms):
+            arm = [word(str(row["architecture"])), word(bonus_label(str(row["bonus"])))]
+            rows.append([*arm, *cells(row)])
+    return Grid(name, caption, ("Architecture", "Bonus", *columns), rows, (), sections, left=2)
 
 
 def _pm(mean: float, std: float, decimals: int, n: int | None = None) -> Cell:

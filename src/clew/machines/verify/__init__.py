@@ -14,7 +14,9 @@ from clew.machines.density import Dense, Sparse
 from clew.machines.encodes import Differs, Encodes
 from clew.machines.perfect import Mixed, Perfect
 from clew.machines.policy import Optimal
+from clew.machines.pooled import Pooled
 from clew.machines.structure import Refuted
+from clew.machines.unencodable import Unencodable
 from clew.machines.verify.density import check_bound, check_dense
 from clew.machines.verify.filters import Rejected, demand
 from clew.machines.verify.machines import (
@@ -22,8 +24,10 @@ from clew.machines.verify.machines import (
     check_encodes,
     check_mixed,
     check_perfect,
+    check_pooled,
     check_refuted,
 )
+from clew.machines.verify.unencodable import check_unencodable
 from clew.machines.verify.values import check_optimal
 
 __all__ = ["Rejected", "verify"]
@@ -56,6 +60,8 @@ _CHECKS: dict[type, Callable[[Any], None]] = {
     Mixed: check_mixed,
     Optimal: check_optimal,
     Perfect: check_perfect,
+    Pooled: check_pooled,
     Refuted: check_refuted,
     Sparse: check_sparse,
+    Unencodable: check_unencodable,
 }

@@ -66,10 +66,15 @@ def normalised(weights: Mapping[int, Fraction | int]) -> Weights:
     return {s: Fraction(w) / total for s, w in weights.items()}
 
 
-def along(product: PomdpRM, history: tuple[int, ...]) -> tuple[Weights, int]:
-    """The posterior and the machine state after a history; rejects impossible ones."""
+def along(
+    product: PomdpRM, history: tuple[int, ...], first: Mapping[int, Weights] | None = None
+) -> tuple[Weights, int]:
+    """The posterior and the machine state after a history; rejects impossible ones.
+
+    `first` are the first filters, where many histories are followed.
+    """
     u, o = product.machine.initial, history[0]
-    filters = first_filters(product.pomdp)
+    filters = first_filters(product.pomdp) if first is None else first
     demand(o in filters, "a history begins with an observation that cannot come first")
     weights = filters[o]
     for action, o2 in zip(history[1::2], history[2::2], strict=True):
@@ -110,13 +115,13 @@ class _Echelon:
 def check_basis(product: PomdpRM, histories: Iterable[tuple[int, ...]]) -> list[tuple]:
     """Reject unless these histories span all others; returns (site, posterior) of each."""
     spans: dict[tuple[int, int], _Echelon] = defaultdict(_Echelon)
-    basis = []
+    basis, first = [], first_filters(product.pomdp)
     for history in histories:
-        weights, u = along(product, history)
+        weights, u = along(product, history, first)
         basis.append(((history[-1], u), weights))
         spans[history[-1], u].add(weights)
     room = _room(product)
-    for o, weights in first_filters(product.pomdp).items():
+    for o, weights in first.items():
         inside = not spans[o, product.machine.initial].rest(weights)
         demand(inside, "a first observation lies outside of the basis")
     # a span as large as its site has room contains everything; look at the others only

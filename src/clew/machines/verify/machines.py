@@ -8,6 +8,7 @@ from functools import cache
 
 from clew.machines.encodes import Differs, Encodes
 from clew.machines.perfect import Mixed, Perfect
+from clew.machines.pooled import Pooled
 from clew.machines.structure import Refuted
 from clew.machines.verify.filters import (
     Weights,
@@ -147,3 +148,12 @@ def check_mixed(proof: Mixed) -> None:
     demand(u == v and proof.first[-1] == proof.second[-1], "the histories are not in one cell")
     laws = [joint_law(proof.product.pomdp, weights, proof.action) for weights in (one, two)]
     demand(laws[0] != laws[1], "the histories promise the same next step")
+
+
+def check_pooled(proof: Pooled) -> None:
+    """Two histories that say different things, alike to a machine that encodes."""
+    check_encodes(proof.encodes)
+    demand(proof.first[-1] == proof.second[-1], "the histories end in different observations")
+    one, two = (along(proof.encodes.product, history) for history in (proof.first, proof.second))
+    demand(one[1] == two[1], "the histories end in different machine states")
+    demand(one[0] != two[0], "the histories say the same")

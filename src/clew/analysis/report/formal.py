@@ -1,0 +1,166 @@
+"""What was proved of a task, beside what was measured on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from clew.analysis.names import bonus_label
+from clew.analysis.stats.intervals import Interval
+from clew.analysis.tables.grid import Cell, Grid, word
+from clew.analysis.verdict import MARGIN, Verdict
+from clew.machines.tasks import Finding
+
+Formal = Mapping[tuple[str, str], Finding]
+"""By environment and reward."""
+OPEN = "undecided"
+SETTLED = ("amplify", "equalise", "null")
+NOTE = (
+    "A proof is about the reward and its best policies, in the world as enumerated, without its "
+    "time limit; it does not look at learning. 'Null' by redundancy, or for a dense and "
+    "well-ranked reward, is a theorem; that unsupervised memory means amplify, and supervised "
+    "memory with misranked actions equalise, is the study's reading of its experiments."
+)
+
+
+def formal_table(given: Sequence[Verdict], formal: Formal) -> Grid:
+    """A row for every task and bonus that was judged, the proof on the left of the measurement."""
+    rows: list[list[Cell]] = []
+    for verdict in given:
+        finding = formal.get((verdict.task.environment, verdict.task.reward))
+        if finding is None:
+            continue
+        expected = _expected(finding)
+        rows.append(
+            [
+                word(verdict.task.label),
+                word(bonus_label(verdict.bonus)),
+                word(_where(finding)),
+                word(_reward_is(finding)),
+                word("; ".join(_kept(finding)) or "—"),
+                Cell(expected, expected, detail="; ".join(_said(finding, "reasons"))),
+                word(verdict.pattern),
+                Cell(beside(expected, verdict.pattern, verdict.spread.delta), bold=True),
+            ]
+        )
+    return Grid(
+        name="formal",
+        caption="What was proved of each task, and what was measured",
+        columns=("Task", "Bonus", "proved of", "the reward is", "it forces memory to keep",
+                 "expected", "measured", "beside each other"),
+        rows=rows,
+        left=8,
+        note=NOTE,
+    )  # fmt: skip
+
+
+def beside(expected: str, pattern: str, delta: Interval) -> str:
+    """Whether the measured pattern is the expected one.
+
+    A change of spread that was expected and not settled is open as long as the interval of ΔSEP
+    leaves room for one that matters.
+    """
+    if expected not in SETTLED:
+        return "nothing was expected"
+    if pattern == expected:
+        return "as expected"
+    room = {"amplify": delta.high, "equalise": -delta.low, "null": 0.0}[expected]
+    unsettled = pattern in ("shift", "reorder") and room > MARGIN
+    return "open" if pattern == "inconclusive" or unsettled else "not as expected"
+
+
+def in_brief(finding: Finding) -> str:
+    """One sentence, to stand under the measured pattern."""
+    if finding.summary is None:
+        return "Nothing was proved of this task."
+    return (
+        f"Proved of {_where(finding)}: the reward is {_reward_is(finding)}; expected effect of a "
+        f"bonus: {_expected(finding)}."
+    )
+
+
+def in_words(finding: Finding) -> str:
+    """The proof in a few sentences."""
+    if finding.summary is None:
+        return f"Nothing. {_sentence(finding.refused)}"
+    said = [f"Of {_where(finding)}, the reward is {_reward_is(finding)}."]
+    kept, free = _kept(finding), _forgotten(finding)
+    if kept:
+        alone = "Of the pairs of situations that differ in one variable alone"
+        said.append(f"{alone}, every machine that encodes it keeps apart those in {_and(kept)}.")
+    if free:
+        said.append(f"It never supervises {_and(free)}.")
+    said.append(f"Expected effect of a bonus: {_expected(finding)}.")
+    said += [_sentence(reason) for reason in _said(finding, "reasons")]
+    if finding.smaller:
+        said.append(f"The task itself was not decided: {_sentence(finding.refused)}")
+    return " ".join(said)
+
+
+def limits(formal: Formal) -> list[str]:
+    """What the expectations do not cover, each once."""
+    every = [limit for finding in formal.values() for limit in _said(finding, "limits")]
+    return [_sentence(limit) for limit in dict.fromkeys(every)]
+
+
+def _where(finding: Finding) -> str:
+    """The world that was looked at, and how large it is."""
+    if finding.summary is None:
+        return "—"
+    size = f"{finding.summary['states']:,} states, γ = {finding.summary['discount']}"
+    if not finding.smaller:
+        return f"the world itself ({size})"
+    chosen = ", ".join(f"{name}={json.dumps(v)}" for name, v in finding.smaller.items())
+    return f"its small relative with {chosen} ({size})"
+
+
+def _reward_is(finding: Finding) -> str:
+    plain = finding.summary
+    if plain is None:
+        return OPEN
+    said = OPEN if plain["verdict"] == OPEN else f"structurally {plain['verdict']}"
+    witness = plain["witness"]
+    if witness and "states" not in witness:
+        said += " (no finite machine encodes it)"
+    elif witness:
+        count = witness["states"]
+        said += f" (a machine of {count:,} state{'s' * (count > 1)} encodes it and is not perfect)"
+    return said
+
+
+def _expected(finding: Finding) -> str:
+    return OPEN if finding.summary is None else finding.summary["expected_effect_of_a_bonus"]
+
+
+def _variables(finding: Finding) -> Iterator[tuple[str, dict[str, int]]]:
+    profile: dict[str, Any] = (finding.summary or {}).get("profile") or {}
+    return ((name, tally) for name, tally in profile.items() if name != "all" and tally["pairs"])
+
+
+def _kept(finding: Finding) -> list[str]:
+    return [
+        f"{name} ({tally['unpoolable']:,} of {tally['pairs']:,} pairs)"
+        for name, tally in _variables(finding)
+        if tally["unpoolable"]
+    ]
+
+
+def _forgotten(finding: Finding) -> list[str]:
+    return [
+        f"{name} (0 of {tally['pairs']:,})"
+        for name, tally in _variables(finding)
+        if not tally["unpoolable"]
+    ]
+
+
+def _said(finding: Finding, what: str) -> list[str]:
+    return list((finding.summary or {}).get(what, ()))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

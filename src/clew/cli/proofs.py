@@ -1,0 +1,52 @@
+"""What is proved of a store's tasks: known from the package or the store, or decided now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import clew
+from clew.machines.tasks import Finding, Task, ask, shipped
+from clew.suite.store import CannotWrite
+from clew.suite.store.atomic import write
+
+KEPT = "proofs.json"
+Tasks = Mapping[tuple[str, str], Task]
+
+
+def proofs(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], Finding]:
+    """A finding for every task; what is decided now is kept in the store for the next time."""
+    known = {**_kept(store), **shipped()}
+    new = {task.key: task for task in tasks.values() if task.key not in known}
+    found = ask(list(new.values()), seconds)
+    if found:
+        _keep(store, {**_kept(store), **found})
+    known |= found
+    return {name: known.get(task.key, _late(task, seconds)) for name, task in tasks.items()}
+
+
+def _late(task: Task, seconds: float) -> Finding:
+    refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
+    return Finding(task, refused=refused)
+
+
+def _kept(store: Path) -> dict[str, Finding]:
+    """Findings of this version; a file that cannot be understood is as good as none."""
+    try:
+        plain = json.loads((store / KEPT).read_text(encoding="utf-8"))
+        if plain["clew"] != clew.__version__:
+            return {}
+        return {f.task.key: f for f in map(Finding.of, plain["findings"])}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+
+
+def _keep(store: Path, findings: Mapping[str, Finding]) -> None:
+    plain = {"clew": clew.__version__, "findings": [asdict(f) for f in findings.values()]}
+    text = json.dumps(plain, indent=1)
+    try:
+        write(store / KEPT, lambda file: file.write(text.encode()))
+    except CannotWrite:
+        return  # a store that may only be read is decided anew each time

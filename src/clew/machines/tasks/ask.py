@@ -1,0 +1,64 @@
+"""Findings that ship, and findings that are asked for with a limit on the time they take.
+
+    python -m clew.machines.tasks.ask < tasks
+
+reads one task a line, as JSON, and prints one finding a line as soon as it is decided.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from clew.machines.tasks.task import Finding, Task, decide
+
+
+@cache
+def shipped() -> dict[str, Finding]:
+    """What is proved of the study's tasks, by the task's key."""
+    text = resources.files("clew.machines.tasks").joinpath("shipped.json").read_text("utf-8")
+    return {finding.task.key: finding for finding in map(Finding.of, json.loads(text))}
+
+
+def ask(tasks: Sequence[Task], seconds: float) -> dict[str, Finding]:
+    """Decide in another process, in this order, as many as the time allows; by the task's key."""
+    if not tasks or seconds <= 0:
+        return {}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "clew.machines.tasks.ask"],
+            input="".join(json.dumps(asdict(task)) + "\n" for task in tasks).encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+            # an accelerator would be slower, and may be busy
+            env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        )
+        said = done.stdout
+    except subprocess.TimeoutExpired as late:
+        said = late.stdout or b""
+    return {finding.task.key: finding for finding in _whole(said.decode().split("\n"))}
+
+
+def _whole(lines: Iterable[str]) -> Iterable[Finding]:
+    """The findings of a process that may have been cut off while it wrote."""
+    *complete, _ = lines
+    return (Finding.of(json.loads(line)) for line in complete)
+
+
+def _main(lines: Iterable[str]) -> None:
+    for line in lines:
+        given: dict[str, Any] = json.loads(line)
+        print(json.dumps(asdict(decide(Task(**given)))), flush=True)
+
+
+if __name__ == "__main__":
+    _main(sys.stdin)

@@ -1,0 +1,116 @@
+"""One task, and the answer about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from clew.machines.rationals import meant_by
+from clew.validate import BadInput
+
+
+@dataclass(frozen=True)
+class Task:
+    """A world with its options, and what is paid in it."""
+
+    environment: str
+    reward: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    prices: Mapping[str, float] | None = None
+    """By event; None for what the world's variant of this name pays."""
+    discount: str = "99/100"
+
+    @staticmethod
+    def of_run(config: Mapping[str, Any]) -> Task:
+        """From the configuration that a store keeps of a run."""
+        gamma = float(config.get("knobs", {}).get("gamma", 0.99))
+        return Task(
+            environment=str(config["environment"]),
+            reward=str(config["reward"]),
+            options=dict(config.get("environment_options", {})),
+            prices=config.get("prices"),
+            discount=str(meant_by(gamma)),
+        )
+
+    @property
+    def key(self) -> str:
+        """Equal tasks have equal keys: an event without a price is no event."""
+        plain = asdict(self)
+        if self.prices is not None:
+            plain["prices"] = {event: price for event, price in self.prices.items() if price}
+        return json.dumps(plain, sort_keys=True)
+
+    @property
+    def command(self) -> str:
+        """How to ask for the answer by hand."""
+        chosen = {**self.options, "reward": self.reward, "discount": self.discount}
+        words = (f"{name}={json.dumps(value).strip(chr(34))}" for name, value in chosen.items())
+        return f"clew classify {self.environment} --options {' '.join(words)}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was decided of a task, or of a smaller one in its place, or why nothing was."""
+
+    task: Task
+    summary: Mapping[str, Any] | None = None
+    """`clew.machines.classify.summary` of the answer."""
+    smaller: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the world that was looked at, where they are not the task's own."""
+    refused: str = ""
+    """Why the task itself was not decided."""
+
+    @staticmethod
+    def of(plain: Mapping[str, Any]) -> Finding:
+        """From what JSON gives back."""
+        return Finding(**{**plain, "task": Task(**plain["task"])})
+
+
+def decide(task: Task) -> Finding:
+    """Enumerate and classify the task; where it is too large, its smaller relative."""
+    try:
+        return Finding(task, _answer(task, {}))
+    except BadInput as error:
+        refused = str(error)
+    smaller: Mapping[str, Any] = {}
+    try:
+        smaller = _smaller(task)
+        answer = _answer(task, smaller) if smaller else None
+    except BadInput:
+        return Finding(task, refused=refused)
+    return Finding(task, answer, smaller, refused)
+
+
+def _answer(task: Task, instead: Mapping[str, Any]) -> dict[str, Any]:
+    from clew import envs
+    from clew.machines.classify import classify, summary
+    from clew.machines.worlds import from_env
+
+    world = envs.make(task.environment, **{**task.options, **instead})
+    reward = _reward(task)
+    return summary(classify(from_env(world, reward=reward, discount=task.discount)))
+
+
+def _reward(task: Task) -> str | dict[str, float]:
+    """The variant by its name if it pays what was paid: prices of a smaller world may differ."""
+    from clew import envs
+
+    world = envs.make(task.environment, **task.options)
+    if task.prices is None:
+        return task.reward
+    if task.reward in world.reward_variants():
+        variant = dict(zip(world.event_names, map(float, world.prices(task.reward)), strict=True))
+        if variant == {event: float(task.prices.get(event, 0.0)) for event in variant}:
+            return task.reward
+    return {event: price for event, price in task.prices.items() if price}
+
+
+def _smaller(task: Task) -> dict[str, Any]:
+    """Options of the smaller relative; none if there is none, or if the task is no larger."""
+    from clew import envs
+    from clew.machines.worlds import smaller
+
+    chosen = smaller(envs.make(task.environment, **task.options), _reward(task))
+    return {name: value for name, value in chosen.items() if task.options.get(name) != value}
