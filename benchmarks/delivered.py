@@ -44,8 +44,8 @@ def rollout(env: envs.Environment, running: Any, first: jax.Array, key: jax.Arra
 def paid(env: envs.Environment, bonus: Bonus, rollouts: int, seed: int) -> np.ndarray:
     """Score and normalised score, a step, of every rollout."""
     sight, key = Sight(env), jax.random.key(seed)
-    delivery = Delivery.init(bonus, sight, ENVS, key)
-    (running, first), _ = rollout(env, None, jnp.ones(ENVS, bool), key)
+    delivery = jax.jit(lambda key: Delivery.init(bonus, sight, ENVS, key))(key)
+    running, first = jax.jit(lambda key: rollout(env, None, jnp.ones(ENVS, bool), key)[0])(key)
 
     @jax.jit
     def once(delivery: Delivery, running: Any, first: jax.Array, key: jax.Array) -> Any:
