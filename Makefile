@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-slow test-clusters lint parity golden bench-envs bench-memory clean help
+.PHONY: demo test test-slow test-clusters lint parity golden bench-envs bench-memory bench-peers clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -40,8 +40,11 @@ bench-envs: .venv-originals/ready ## environment steps per second, against the o
 bench-memory: $(VENV)/ready ## memories: unroll against a loop over step, alone and packed
 	$(BIN)/python benchmarks/memory.py
 
+bench-peers: .venv-peers/ready ## full training beside sb3-contrib's RecurrentPPO, in one run
+	.venv-peers/bin/python benchmarks/peers.py
+
 clean: ## remove what the targets above made
-	rm -rf .venv .venv-originals .venv-clusters out .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-originals .venv-clusters .venv-peers out .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -60,4 +63,10 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-clusters
 	.venv-clusters/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[dev,ray,slurm]'
+	@touch $@
+
+.venv-peers/ready: pyproject.toml constraints.txt benchmarks/peers.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable . --requirement benchmarks/peers.txt
 	@touch $@

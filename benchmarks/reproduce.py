@@ -42,7 +42,7 @@ def arm(args: argparse.Namespace, architecture: str, bonus: str) -> dict[str, ob
     settings = dataclasses.replace(
         SETTINGS.get(args.environment, Settings()), **options(args.settings)
     )
-    knobs = KNOBS.get(args.environment, Knobs())
+    knobs = dataclasses.replace(KNOBS.get(args.environment, Knobs()), **options(args.knobs))
     pack = Pack.of(
         args.environment,
         args.reward,
@@ -90,6 +90,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for each arm")
     parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
+    parser.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     parser.add_argument("--bonus-options", nargs="*", default=[], help="such as count_first=false")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()

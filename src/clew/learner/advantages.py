@@ -43,17 +43,17 @@ def appraise(
 
     memory, (value, memories) = jax.lax.scan(chunk, players.valuing, (obs, first))
     value = value.reshape(s.steps, s.envs)
-    seen = seer.see(sight, symbols, players.running.obs)
-    last = agent.value(seer.step(memory, seen, players.first)[1])
-    following = jnp.concatenate((value[1:], last[None]))
-    if s.truncation == "end":
-        return players._replace(valuing=memory), Valued(value, following, memories)
-    cut_short = rollout.truncated & ~rollout.terminated
 
     def replay(start: Any, obs: Array, first: Array) -> Float[Array, "time env"]:
         return agent.value(seer.unroll(start, seer.see(sight, symbols, obs), first)[1])
 
-    following = _after_truncation(replay, cut_short, following, rollout, memories, s.chunk)
+    # what a step leads to is seen at the next one, except where the rollout ends or an episode is
+    # cut short
+    final = (jnp.arange(s.steps) == s.steps - 1)[:, None]
+    unseen = (final | rollout.truncated) & ~rollout.terminated
+    if s.truncation == "end":
+        unseen &= ~rollout.truncated
+    following = _looking_ahead(replay, unseen, jnp.roll(value, -1, 0), rollout, memories, s.chunk)
     return players._replace(valuing=memory), Valued(value, following, memories)
 
 
@@ -81,16 +81,16 @@ def advantages(
     return jax.lax.scan(back, start, (surprise, ended), reverse=True)[1]
 
 
-def _after_truncation(
-    replay: Any, cut_short: Array, following: Array, rollout: Rollout, memories: Any, chunk: int
+def _looking_ahead(
+    replay: Any, unseen: Array, following: Array, rollout: Rollout, memories: Any, chunk: int
 ) -> Float[Array, "time env"]:
-    """Put the values of last views in where episodes were cut short.
+    """Put in the values of arrivals that the rollout does not go on from.
 
     The memory with which such a view would be met exists nowhere; it is made again by replaying
-    the chunk up to there. Truncation is rare, so this loops while any environment has one left:
-    mostly not at all.
+    the chunk up to there. This loops while any environment has one left. Truncation is rare:
+    mostly that is once, for the end of the rollout.
     """
-    envs = jnp.arange(cut_short.shape[1])
+    envs = jnp.arange(unseen.shape[1])
 
     def more(carry: Any) -> Array:
         return carry[0].any()
@@ -113,7 +113,7 @@ def _after_truncation(
         value = jnp.where(present, value, following[t, envs])
         return left.at[t, envs].set(False), following.at[t, envs].set(value)
 
-    return jax.lax.while_loop(more, settle, (cut_short, following))[1]
+    return jax.lax.while_loop(more, settle, (unseen, following))[1]
 
 
 def _cut(x: Array, chunk: int) -> Array:

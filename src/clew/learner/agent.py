@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, Shaped
 
 from clew.envs.sight import Sight, look_up
-from clew.layers import LayerNorm, Linear, scaled
+from clew.layers import LayerNorm, Linear, gelu, scaled
 from clew.learner.encoders import Encoder, make_encoder
 from clew.memory import Architecture
 
@@ -77,7 +78,7 @@ class CriticHead(eqx.Module):
 
     def __call__(self, x: Float[Array, "*batch feature"]) -> Float[Array, "*batch"]:  # noqa: D102
         for norm, layer in zip(self.norms, self.layers, strict=False):
-            x = jax.nn.gelu(layer(norm(x)), approximate=False)
+            x = gelu(layer(norm(x)))
         return self.layers[2](x)[..., 0]
 
 
@@ -116,9 +117,11 @@ def make_agent(
 
     keys = jax.random.split(key, 4)
     features = encoder_width + memory_width
+    both = jax.vmap(backbone)(keys[: 1 if shared else 2])
+    actor, *critic = (jax.tree.map(itemgetter(i), both) for i in range(1 if shared else 2))
     return Agent(
-        actor=backbone(keys[0]),
-        critic=None if shared else backbone(keys[1]),
+        actor=actor,
+        critic=critic[0] if critic else None,
         policy=scaled(keys[2], len(sight.env.action_names), features, 0.01),
         value=CriticHead(features, memory_width, key=keys[3]),
     )

@@ -183,10 +183,9 @@ def in_chunks(experience: Experience, chunk: int) -> Experience:
 
 def minibatches(key: PRNGKeyArray, settings: Settings) -> Int[Array, "minibatch chunk"]:
     """Which chunks each minibatch of an update has: every epoch has every chunk once."""
-    orders = [
-        jax.random.permutation(k, settings.chunks) for k in jax.random.split(key, settings.epochs)
-    ]
-    return jnp.concatenate(orders).reshape(-1, settings.chunks_per_batch)
+    epochs = jax.random.split(key, settings.epochs)
+    orders = jax.vmap(lambda key: jax.random.permutation(key, settings.chunks))(epochs)
+    return orders.reshape(-1, settings.chunks_per_batch)
 
 
 def clip_components(

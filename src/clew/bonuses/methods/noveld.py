@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
@@ -70,7 +71,8 @@ class NovelD(Bonus[State]):
     def init(self, sight: Sight, envs: int, key: PRNGKeyArray) -> State:
         """Two different random networks."""
         sizes = (sight.size, self.hidden, self.features)
-        networks = Distillation(*(mlp(k, *sizes) for k in jax.random.split(key)))
+        both = jax.vmap(lambda key: mlp(key, *sizes))(jax.random.split(key))
+        networks = Distillation(*(jax.tree.map(itemgetter(i), both) for i in range(2)))
         optimiser = self._adam.init(networks.predictor)
         return State(networks, optimiser, Visits.none(sight.env, envs))
 

@@ -1,0 +1,33 @@
+"""What training takes of a machine, compilation included. Slow: `make test-slow`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import resource
+from clew.learner import Pack, Settings
+pack = Pack.of("TinyReproduce", "dense", "GRU", "e3b", settings=Settings(eval_every=1))
+state, leg = pack.advance(pack.begin())
+assert state.steps.tolist() == [8192]
+print("kilobytes", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere ru_maxrss has other units")
+def test_a_pack_of_one_at_the_studys_settings_fits_in_one_and_a_half_gigabytes() -> None:
+    """With the compiler as users have it: most of it is the compiler's."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.stdout.startswith("kilobytes"), done.stderr
+    assert int(done.stdout.split()[1]) < 1_500_000
