@@ -1,6 +1,6 @@
-"""What is proved of the study's tasks, as `clew report` shows it beside what was measured.
+"""What is proved of tasks of suites that ship, as `clew report` shows it beside the measured.
 
-    python benchmarks/proofs.py > findings.json
+    python benchmarks/proofs.py paper demo > findings.json
 
 prints `src/clew/machines/tasks/shipped.json`; the seconds that each took go to stderr.
 """
@@ -16,11 +16,11 @@ from dataclasses import asdict
 from clew.machines.tasks import Task, decide
 
 
-def study() -> list[Task]:
-    """The ten tasks of the suite `paper`, with its discounts."""
+def tasks_of(suites: list[str]) -> list[Task]:
+    """Each once, with the suite's discount."""
     from clew.suite import find_suite
 
-    tasks = (Task.of_run(spec.config) for spec in find_suite("paper").runs())
+    tasks = (Task.of_run(run.config) for name in suites for run in find_suite(name).runs())
     return list({task.key: task for task in tasks}.values())
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     """One finding after the other."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     findings = []
-    for task in study():
+    for task in tasks_of(sys.argv[1:] or ["paper", "demo"]):
         began = time.process_time()
         findings.append(decide(task))
         took = time.process_time() - began

@@ -26,13 +26,13 @@ STUDY = {
 }
 
 
-def study() -> dict[str, Task]:
-    tasks = (Task.of_run(spec.config) for spec in find_suite("paper").runs())
-    return {task.key: task for task in tasks}
+def tasks_of(suite: str) -> set[str]:
+    return {Task.of_run(run.config).key for run in find_suite(suite).runs()}
 
 
-def test_every_task_of_the_study_ships() -> None:
-    assert study().keys() == shipped().keys()
+def test_every_task_of_the_study_and_of_the_demo_ships() -> None:
+    assert tasks_of("paper") | tasks_of("demo") == shipped().keys()
+    assert len(tasks_of("paper")) == 10
     for finding in shipped().values():
         expected = STUDY[finding.task.environment, finding.task.reward]
         if expected is None:
@@ -116,7 +116,7 @@ def test_asking_ends_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_ships_is_read_without_jax() -> None:
     code = (
-        "import sys; from clew.machines.tasks import shipped; assert len(shipped()) == 10; "
+        "import sys; from clew.machines.tasks import shipped; assert len(shipped()) == 12; "
         "sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -104,7 +104,8 @@ def _finite(
     pairs: Pairs, beliefs: Filter, verdict: Verdict
 ) -> tuple[Optimal | None, Profile | None, Ranking | None, Redundancy | None, Diagnosis]:
     if not beliefs.finite:
-        reason = "the posteriors are not finite: optimal play and its memory were not computed"
+        within = f"the filter is not finite within {len(beliefs.cells):,} posteriors"
+        reason = f"{within}: optimal play and its memory were not computed"
         return None, None, None, None, Diagnosis("undecided", (reason,))
     best = optimal(beliefs)
     verify(best)

@@ -110,9 +110,9 @@ def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
     if not beliefs.finite:
         return unencodable(beliefs) or Undecided(
             pomdp,
-            "the posteriors are not finite; the one-state machine does not encode the reward "
-            "or is perfect, no proof was found that no finite machine encodes it, and density can "
-            "be certified only where the posteriors are finite",
+            f"the filter is not finite within {len(beliefs.cells):,} posteriors; the one-state "
+            "machine does not encode the reward or is perfect, no proof was found that no finite "
+            "machine encodes it, and density can be certified only of a finite filter",
         )
     return Undecided(
         pomdp,

@@ -10,6 +10,8 @@ from typing import Any
 from clew.machines.rationals import meant_by
 from clew.validate import BadInput
 
+UNDECIDED = "undecided"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -69,18 +71,23 @@ class Finding:
 
 
 def decide(task: Task) -> Finding:
-    """Enumerate and classify the task; where it is too large, its smaller relative."""
+    """Classify the task; where it is too large or stays undecided, its smaller relative."""
+    answer, refused = None, ""
     try:
-        return Finding(task, _answer(task, {}))
+        answer = _answer(task, {})
+        if answer["verdict"] != UNDECIDED:
+            return Finding(task, answer)
+        refused = "; ".join(answer["reasons"])
     except BadInput as error:
         refused = str(error)
-    smaller: Mapping[str, Any] = {}
     try:
         smaller = _smaller(task)
-        answer = _answer(task, smaller) if smaller else None
+        instead = _answer(task, smaller) if smaller else None
     except BadInput:
-        return Finding(task, refused=refused)
-    return Finding(task, answer, smaller, refused)
+        instead, smaller = None, {}
+    if instead is not None:
+        return Finding(task, instead, smaller, refused)
+    return Finding(task, answer, refused="" if answer else refused)
 
 
 def _answer(task: Task, instead: Mapping[str, Any]) -> dict[str, Any]:
