@@ -1,0 +1,1 @@
+"""What does a trained memory encode?"""
