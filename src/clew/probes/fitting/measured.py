@@ -23,11 +23,14 @@ class Probe:
     """AUC of the MLP probe."""
     l2: float = NAN
     """The logistic probe's penalty, the one with the best AUC in the validation episodes: the mean
-    loss plus l2/2 · |w|², where every feature has variance 1."""
+    loss plus l2/2 · |w|², where every feature has variance 1. NaN for the swapped labels, where
+    every swap has its own."""
     size: int = 0
     """How many features there are."""
+    fitted: int = 0
+    """Training rows that the probes were fitted to: all, unless rows × features are too many."""
     kept: float = NAN
-    """Share of their variance in the principal components that the probes see; 1 up to 256."""
+    """Share of their variance in the principal components that the probes see; all, up to 256 features."""
     reason: str = ""
     """Why it is not evaluable; empty if it is."""
 
@@ -56,8 +59,6 @@ class Measured:
     """By split, before any are left out of a fit."""
     episodes: Mapping[str, int] = field(default_factory=dict)
     """By split."""
-    fitted: int = 0
-    """Training rows that the probes were fitted to: all of them up to a limit."""
     selectivity: float = NAN
     """AUC of the linear probe of the memory minus the strongest control's (at least 0.5)."""
     mlp_selectivity: float = NAN
