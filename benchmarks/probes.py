@@ -24,7 +24,7 @@ OBSERVATION = 128
 
 
 def states(path: Path, episode: np.ndarray, cue: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """A memory with 48 directions of its own, one of which remembers the cue a little, and noise."""
+    """A memory of 48 directions and noise; one direction remembers the cue a little."""
     rng = np.random.default_rng(seed)
     mixing = rng.standard_normal((48, size), np.float32) / 7
     grain = rng.standard_normal((4096, size), np.float32) / 10

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 ITERATIONS = 300
@@ -29,13 +30,13 @@ Rows = Float[Array, "row fit"]
 class Problem(NamedTuple):
     """Fits that share their features."""
 
-    x: Float[Array, "row feature"]
+    x: Float[Array | np.ndarray, "row feature"]
     """The last column is 1, for the intercept."""
-    mass: Float[Array, " row"]
+    mass: Float[Array | np.ndarray, " row"]
     """1/n, and 0 for rows that only fill up the shape."""
-    y: Rows
-    l2: Float[Array, " fit"]
-    variance: Float[Array, " feature"]
+    y: Float[Array | np.ndarray, "row fit"]
+    l2: Float[Array | np.ndarray, " fit"]
+    variance: Float[Array | np.ndarray, " feature"]
 
 
 class Solved(NamedTuple):
@@ -100,7 +101,7 @@ def _iterate(problem: Problem, ridge: Weights, bound: Weights, state: _State) ->
     # a direction that rounding has spoilt gives way to plain descent
     good = (direction * state.gradient).sum(0) < 0
     direction = jnp.where(good, direction, -state.gradient / bound)
-    ahead = problem.x @ direction
+    ahead = jnp.matmul(problem.x, direction)
     reach = jnp.where(state.done, 0.0, _reach(problem, ridge, state, direction, ahead))
     w, z = state.w + reach * direction, state.z + reach * ahead
     gradient = _gradient(problem, w, z, ridge)
@@ -110,7 +111,8 @@ def _iterate(problem: Problem, ridge: Weights, bound: Weights, state: _State) ->
 
 
 def _gradient(problem: Problem, w: Weights, z: Rows, ridge: Weights) -> Weights:
-    return problem.x.T @ (problem.mass[:, None] * (jax.nn.sigmoid(z) - problem.y)) + ridge * w
+    miss = problem.mass[:, None] * (jax.nn.sigmoid(z) - problem.y)
+    return jnp.matmul(problem.x.T, miss) + ridge * w
 
 
 def _length(gradient: Weights, bound: Weights) -> Array:

@@ -30,7 +30,7 @@ class Probe:
     fitted: int = 0
     """Training rows that the probes were fitted to: all, unless rows × features are too many."""
     kept: float = NAN
-    """Share of their variance in the principal components that the probes see; all, up to 256 features."""
+    """Share of their variance in the components that the probes see: all, up to 256 features."""
     reason: str = ""
     """Why it is not evaluable; empty if it is."""
 

@@ -28,16 +28,16 @@ RATE = 5e-3
 class Mlp(NamedTuple):
     """logit = x w + relu(x first + shift) last, where x ends in a 1."""
 
-    w: Float[Array, "*n feature"]
-    first: Float[Array, "*n feature hidden"]
-    last: Float[Array, "*n hidden"]
+    w: Float[Array | np.ndarray, "*n feature"]
+    first: Float[Array | np.ndarray, "*n feature hidden"]
+    last: Float[Array | np.ndarray, "*n hidden"]
 
 
 def train(
-    x: Float[Array, "problem row feature"],
-    rows: Int[Array, " problem"],
-    y: Float[Array, "problem row label"],
-    w: Float[Array, "problem feature label"],
+    x: Float[Array | np.ndarray, "problem row feature"],
+    rows: Int[Array | np.ndarray, " problem"],
+    y: Float[Array | np.ndarray, "problem row label"],
+    w: Float[Array | np.ndarray, "problem feature label"],
     seed: int,
 ) -> Mlp:
     """Train one probe for each problem and each of its labels, from logistic probes `w`.
