@@ -12,10 +12,6 @@ from clew.probes.latent import Latent
 from clew.probes.replay import Recording
 from clew.probes.rows import chosen_rows
 
-FEWEST = 20
-"""Episodes that a question must be asked in: a seventh of them is tested on."""
-
-
 class Question(NamedTuple):
     """What was asked, and the data, or why there are none."""
 
@@ -34,7 +30,7 @@ def questions(recording: Recording, latent: Latent, folder: Path) -> list[Questi
         rows = np.flatnonzero(recording.asked[:, at])
         answers = recording.answer[rows, at]
         episodes = len(np.unique(recording.episode[rows]))
-        if why := unfit(answers, recording.episode[rows]):
+        if why := unfit(answers):
             found.append(Question(name, len(rows), episodes, None, why))
             continue
         key = rows.tobytes()
@@ -50,14 +46,12 @@ def questions(recording: Recording, latent: Latent, folder: Path) -> list[Questi
     return found
 
 
-def unfit(answers: np.ndarray, episode: np.ndarray) -> str:
-    """Why nothing can be fitted to these rows; empty if something can."""
+def unfit(answers: np.ndarray) -> str:
+    """Why there is nothing to tell apart; empty if there is something."""
     if not len(answers):
         return "it is never asked"
-    if len(set(answers.tolist())) == 1:
+    if answers.all() or not answers.any():
         return f"all answers are {'yes' if answers[0] else 'no'}"
-    if (n := len(np.unique(episode))) < FEWEST:
-        return f"it is asked in {n} episodes, and {FEWEST} are needed"
     return ""
 
 
