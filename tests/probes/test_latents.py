@@ -25,6 +25,8 @@ WORLDS = {
     "forward": envs.make("TinyReproduce", k=4, v=2, order="forward"),
 }
 
+ACTIONS = st.lists(st.integers(0, 3), min_size=STEPS, max_size=STEPS)
+
 Row = tuple[int, int, bool, int]
 """Step, question, answer, since."""
 
@@ -70,8 +72,9 @@ def _tokens(env: Any, t: int, info: dict[str, Any]) -> Iterator[Row]:
     to_play = list(order)[info["n_correct"] :]
     for place in range(min(t, env.k)):
         if place in to_play:
+            lag = t - place
             for i, token in enumerate(tokens):
-                yield t, (t - place - 1) * len(tokens) + i, info["sequence"][place] == token, t - place
+                yield t, (lag - 1) * len(tokens) + i, info["sequence"][place] == token, lag
 
 
 @cache
@@ -80,7 +83,7 @@ def explainer(env: Environment) -> Any:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@given(seed=st.integers(0, 2**16), actions=st.lists(st.integers(0, 3), min_size=STEPS, max_size=STEPS))
+@given(seed=st.integers(0, 2**16), actions=ACTIONS)
 def test_latents_are_what_their_words_say(world: str, seed: int, actions: list[int]) -> None:
     env = WORLDS[world]
     chosen = jnp.asarray(actions, jnp.int32) % len(env.action_names)

@@ -102,9 +102,9 @@ def by_hand(case: str, episode: int) -> list[dict[str, np.ndarray]]:
     reset, step = stepper(case)
     reset_key, step_key = jax.random.split(jax.random.key(SEED))
     state, obs = reset(jax.random.split(reset_key, EPISODES)[episode])
-    keys = jax.vmap(
-        lambda t: jax.random.split(jax.random.fold_in(step_key, t), EPISODES)[episode]
-    )(jnp.arange(program.env.horizon))
+    keys = jax.vmap(lambda t: jax.random.split(jax.random.fold_in(step_key, t), EPISODES)[episode])(
+        jnp.arange(program.env.horizon)
+    )
     memories: Any = [agent_of(case).actor.initial_state(1)] * 2
     first, found = np.arange(program.env.horizon) == 0, []
     for t in range(program.env.horizon):
@@ -120,9 +120,7 @@ def by_hand(case: str, episode: int) -> list[dict[str, np.ndarray]]:
 
 @given(episode=st.integers(0, EPISODES - 1))
 @settings(max_examples=6)
-def test_memory_is_what_stepping_by_hand_gives(
-    both: tuple[str, Recording], episode: int
-) -> None:
+def test_memory_is_what_stepping_by_hand_gives(both: tuple[str, Recording], episode: int) -> None:
     case, found = both
     steps = by_hand(case, episode)
     assert found.length[episode] == len(steps)

@@ -51,7 +51,7 @@ def probe(
         predictions: Register these first: `study` for the published ones, or a TOML file.
         json: Print one JSON object a line instead of progress bars and a table.
     """
-    require_extra()
+    require_extra("the table of probes")
     from clew.probes.probing import Protocol, probe_runs
 
     protocol = Protocol(episodes, seed)
@@ -132,10 +132,10 @@ def _tell(
     skipped: list[tuple[str, str]],
     as_json: bool,
 ) -> None:
-    from clew.analysis.probed import cells, from_documents
+    from clew.probes.cells import cells, table
 
     pairs = [(each.run.config, each.document) for each in probed if each.document is not None]
-    found = cells(from_documents(pairs))
+    found = cells(table(pairs))
     graded = grade(read_register(store), [o for pair in pairs for o in document.observed(*pair)])
     if as_json:
         whole = {
@@ -145,16 +145,16 @@ def _tell(
         }
         print(text.dumps(whole))
         return
-    table = Table(title="AUC of linear probes, mean over seeds [95%]")
+    shown = Table(title="AUC of linear probes, mean over seeds [95%]")
     for column in ("task", "architecture", "bonus", "seeds"):
-        table.add_column(column, overflow="fold")
+        shown.add_column(column, overflow="fold")
     for column in SHOWN:
-        table.add_column(column, justify="right")
+        shown.add_column(column, justify="right")
     for cell in found:
         numbers = (escape(cell.text(name)) for name in SHOWN)
         names = (cell.task, cell.architecture, cell.bonus)
-        table.add_row(*map(escape, names), str(cell.seeds), *numbers)
-    console.print(table)
+        shown.add_row(*map(escape, names), str(cell.seeds), *numbers)
+    console.print(shown)
     for each in graded:
         console.print(
             f"{each.prediction.name}: {each.verdict}. {each.prediction.statement} {each.reason}",

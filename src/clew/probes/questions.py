@@ -12,6 +12,7 @@ from clew.probes.latent import Latent
 from clew.probes.replay import Recording
 from clew.probes.rows import chosen_rows
 
+
 class Question(NamedTuple):
     """What was asked, and the data, or why there are none."""
 

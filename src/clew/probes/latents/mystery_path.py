@@ -21,8 +21,8 @@ class Neighbours(Latent[State, Int[Array, " tile"]]):
     """Of each of the four tiles beside the agent that was tested: is it on the path?
 
     Tested means that the agent has stood on the tile in this episode, be it that the ground
-    held or that it fell; the origin is tested from the start. The tile under the agent is asked about
-    by no question.
+    held or that it fell; the origin is tested from the start. No question is asked about the tile
+    under the agent.
     """
 
     env: MysteryPath

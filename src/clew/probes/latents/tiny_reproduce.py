@@ -21,8 +21,8 @@ a logarithmic scale."""
 class Remaining(Latent[State, tuple[()]]):
     """Each token that was shown and not yet played, by lag: the steps since it was shown.
 
-    One question for each lag and token, "it was this one"; of two tokens one question is enough. The
-    token in view, of lag 0, is not asked about.
+    One question for each lag and token, "it was this one"; of two tokens one question is enough.
+    The token in view, of lag 0, is not asked about.
     """
 
     env: TinyReproduce
