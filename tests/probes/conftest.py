@@ -17,7 +17,6 @@ from clew.suite.toml import read_suite
 EPISODES = 40
 TOML = """
 name = "small"
-share = true
 
 [settings]
 envs = 8
@@ -37,9 +36,9 @@ environment = "TinyReproduce"
 environment_options = { k = 3, v = 2 }
 rewards = ["dense"]
 architectures = ["GRU"]
-bonuses = ["none", "e3b"]
-seeds = 2
-steps = 20480
+bonuses = ["none"]
+seeds = 3
+steps = 10240
 """
 
 

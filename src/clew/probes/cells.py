@@ -45,9 +45,9 @@ class Cell:
         """'MPG / sparse'."""
         return names.task_label(self.environment, self.reward)
 
-    def text(self, name: str) -> str:
+    def text(self, name: str, decimals: int = 2) -> str:
         """'0.73 [0.70, 0.76]'."""
-        return words.estimate(self.intervals[name], 2, plus=name in BOUNDS)
+        return words.estimate(self.intervals[name], decimals, plus=name in BOUNDS)
 
     def plain(self) -> dict[str, Any]:
         """For JSON, which has no NaN."""

@@ -72,7 +72,7 @@ def auc_table(found: list[Cell]) -> Grid:
         sections.append((len(rows), task))
         for cell in (cell for cell in found if cell.task == task):
             numbers = [
-                figure(cell.text(name), cell.intervals[name].estimate, name == "memory",
+                figure(cell.text(name, 3), cell.intervals[name].estimate, name == "memory",
                        cell.intervals[name].why_not)
                 for name in SHOWN
             ]  # fmt: skip
