@@ -24,7 +24,7 @@ def problem(z: np.ndarray, variance: np.ndarray, y: np.ndarray) -> logistic.Prob
     spread = np.zeros(SIZE + 1)
     spread[: len(variance)], spread[-1] = variance, 1
     whole = (x, mass, labels, np.array(GRID), spread)
-    return logistic.Problem(*(np.float32(each)[None] for each in whole))
+    return logistic.Problem(*(each.astype(np.float32)[None] for each in whole))
 
 
 @settings(max_examples=6)

@@ -87,12 +87,18 @@ def test_splitting_by_step_leaks_and_splitting_by_episode_does_not(found) -> Non
         each.labels.astype(int)[split(each.episode, SEED)["test"]][:: examples.STEPS]
         for each in data
     ]
-    honest = np.mean([each.probes["memory"].linear for each in found["strangers"]])
-    leaking = np.mean([each.probes["memory"].mlp for each in found["by step"]])
-    assert abs(honest - 0.5) < bound(tested) < 0.25
-    assert leaking > 0.5 + bound(tested)
-    for here, there in zip(found["strangers"], found["by step"], strict=True):
-        assert there.probes["memory"].linear > here.probes["memory"].linear
+    honest, leaking = (
+        {kind: mean(found[name], kind) for kind in ("linear", "mlp")}
+        for name in ("strangers", "by step")
+    )
+    for kind in ("linear", "mlp"):
+        assert abs(honest[kind] - 0.5) < bound(tested) < 0.25, kind
+        assert leaking[kind] > honest[kind] + 0.05, kind
+    assert leaking["mlp"] > 0.9 > 0.5 + bound(tested)
+
+
+def mean(measured: list[Measured], kind: str) -> float:
+    return float(np.mean([getattr(each.probes["memory"], kind) for each in measured]))
 
 
 def test_rows_episodes_and_sizes_are_told(found) -> None:
