@@ -14,6 +14,8 @@ RANK = 256
 """Components that are kept, if there are more features: those with the most variance."""
 ROUNDS = 2
 """Of subspace iteration, where there are more."""
+ENOUGH = 8192
+"""Rows to find the subspace from."""
 NOTHING = 1e-6
 """Components with less than this of the first one's variance are rounding: float16 has 3 digits."""
 BLOCK = 4096
@@ -44,12 +46,13 @@ class Rotation:
         return float(self.total**2 / (np.square(self.variance).sum() + tail))
 
     def apply(self, features: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The components of some rows, read block by block."""
+        """The components of some rows, read block by block; not finite where the features are."""
         out = np.empty((len(rows), self.turn.shape[1]), np.float32)
         for start in range(0, len(rows), BLOCK):
             block = features[rows[start : start + BLOCK]].astype(np.float32)
-            block -= self.mean
-            np.matmul(block, self.turn, out=out[start : start + BLOCK])
+            with np.errstate(invalid="ignore", over="ignore"):
+                block -= self.mean
+                np.matmul(block, self.turn, out=out[start : start + BLOCK])
         return out
 
 
@@ -58,9 +61,10 @@ def rotation(features: np.ndarray, rows: np.ndarray, seed: int) -> Rotation | st
     if features.shape[1] == 0:
         return "there are no features"
     x = features[rows].astype(np.float32)
-    mean = x.mean(0, dtype=np.float64).astype(np.float32)
-    x -= mean
-    deviation = np.sqrt(np.einsum("ij,ij->j", x, x, dtype=np.float64) / len(x))
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = x.mean(0, dtype=np.float64).astype(np.float32)
+        x -= mean
+        deviation = np.sqrt(np.einsum("ij,ij->j", x, x, dtype=np.float64) / len(x))
     if not np.isfinite(deviation).all():
         return "some features are not finite numbers"
     varies = deviation > 1e-6 * np.maximum(np.abs(mean), 1e-6)
@@ -83,6 +87,7 @@ def _subspace(x: np.ndarray, seed: int) -> np.ndarray:
     """Orthonormal columns that span what `RANK` principal components nearly do."""
     rng = np.random.default_rng([seed, 3])
     basis = rng.standard_normal((x.shape[1], RANK), np.float32)
+    x = np.ascontiguousarray(x[:: -(-len(x) // ENOUGH)])
     for _ in range(ROUNDS):
         basis = _orthonormal(x.T @ (x @ basis))
     return basis

@@ -8,7 +8,7 @@ cannot change it: publish it (`Registration.hash`) before fitting.
 
 from clew.probes.predictions.claims import Contrast, Prediction, Unless
 from clew.probes.predictions.grading import Grade, Observed, Part, grade
-from clew.probes.predictions.register import (
+from clew.probes.predictions.registering import (
     Register,
     Registration,
     read_register,

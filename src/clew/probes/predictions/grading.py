@@ -10,7 +10,7 @@ from typing import Literal
 from clew.probes.fitting.measured import Measured, Probe
 from clew.probes.predictions.claims import FIELDS, Prediction, Value
 from clew.probes.predictions.parts import Part, judge
-from clew.probes.predictions.register import Register, Registration, moment
+from clew.probes.predictions.registering import Register, Registration, moment
 
 Verdict = Literal["hit", "miss", "not evaluable"]
 

@@ -89,9 +89,10 @@ def register(
     if first_result:
         moment(first_result)
     while True:
+        number = _next(store.root / FOLDER)  # before reading: what comes between takes this name
         known = read_register(store).registrations
         made = Registration(
-            number=_next(store.root / FOLDER),
+            number=number,
             predictions=tuple(predictions),
             registered=moment(now).isoformat() if now else clock(),
             previous=known[-1].hash if known else "",
