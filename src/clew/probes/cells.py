@@ -25,6 +25,7 @@ NUMBERS = (
 BOUNDS = {"selectivity": (-1.0, 1.0), "mlp_selectivity": (-1.0, 1.0)}
 AUC = (0.0, 1.0)
 
+Arm = tuple[str, str, str, str]
 Pairs = Sequence[tuple[Mapping[str, Any], Document]]
 
 
@@ -131,13 +132,13 @@ def _numbers(made: Document) -> dict[str, Any]:
     return {name: math.nan if value is None else value for name, value in numbers.items()}
 
 
-def _arms(frame: pd.DataFrame) -> list[tuple[str, ...]]:
+def _arms(frame: pd.DataFrame) -> list[Arm]:
     known = (tuple(names.ENVIRONMENTS), names.REWARDS, names.ARCHITECTURES, tuple(names.BONUSES))
     ranks = [
         {name: i for i, name in enumerate(names.ordered(frame[column], order))}
         for column, order in zip(ARM, known, strict=True)
     ]
-    found = {tuple(str(row[column]) for column in ARM) for row in records(frame)}
+    found: set[Any] = {tuple(str(row[column]) for column in ARM) for row in records(frame)}
     return sorted(found, key=lambda arm: [r[name] for r, name in zip(ranks, arm, strict=True)])
 
 

@@ -220,8 +220,8 @@ def flat(state: Any, half: bool = False) -> Float[Array, "episode number"]:
     return jnp.clip(whole, -most, most).astype(jnp.float16)
 
 
-def _keep(rows: Rows, seen: _Seen, every: int) -> None:
-    """Write down the steps at which something is asked."""
+def _keep(rows: Rows, seen: Any, every: int) -> None:
+    """Write down the steps of a `_Seen`, off the device, at which something is asked."""
     asked = seen.questions.asked
     wanted = seen.alive & asked.any(-1) & (seen.t % every == 0)[:, None]
     step, episode = np.nonzero(wanted)
