@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.probes.fitting import Measured, Probe
-from clew.probes.predictions import Contrast, Grade, Observed, Prediction, Unless, grade, study
+from clew.probes.predictions import (
+    Contrast,
+    Grade,
+    Observed,
+    Prediction,
+    Unless,
+    first_about,
+    grade,
+    study,
+)
 from clew.probes.predictions.registering import Register, Registration
 
 BEFORE, FIT, AFTER = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
@@ -164,8 +173,12 @@ def test_registered_after_the_results_is_marked(registered, told) -> None:
 def test_results_of_other_cells_do_not_make_a_prediction_late() -> None:
     claim = Prediction("A", "High.", "auc", above=0.6, where={"environment": ("E",)})
     other = seen(0.9, when=BEFORE, environment="F")
-    (found,) = graded([claim], [seen(0.9, when=AFTER), other], FIT)
+    observed = [seen(0.9, when=AFTER), other]
+    (found,) = graded([claim], observed, FIT, first_result="")
     assert not found.late
+    assert first_about([claim], [other]) == ""
+    assert first_about([claim], observed) == AFTER
+    assert first_about([claim, replace(claim, where={})], observed) == BEFORE
 
 
 def test_a_changed_text_is_graded_beside_the_first_one() -> None:

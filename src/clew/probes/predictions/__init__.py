@@ -7,10 +7,11 @@ cannot change it: publish it (`Registration.hash`) before fitting.
 """
 
 from clew.probes.predictions.claims import Contrast, Prediction, Unless
-from clew.probes.predictions.grading import Grade, Observed, Part, grade
+from clew.probes.predictions.grading import Grade, Observed, Part, first_about, grade
 from clew.probes.predictions.registering import (
     Register,
     Registration,
+    clock,
     read_register,
     register,
 )
@@ -25,6 +26,8 @@ __all__ = [
     "Register",
     "Registration",
     "Unless",
+    "clock",
+    "first_about",
     "grade",
     "read_predictions",
     "read_register",

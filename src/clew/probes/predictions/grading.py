@@ -75,24 +75,23 @@ class Grade:
 
 
 def grade(register: Register, observed: Sequence[Observed]) -> list[Grade]:
-    """Grade every prediction that was ever registered, the earliest text of each name first."""
-    grades: list[Grade] = []
+    """Grade every prediction that was ever registered: by name, the earliest text first."""
+    by_name: dict[str, list[Grade]] = {}
     seals: set[str] = set()
     for registration in register.registrations:
         for prediction in registration.predictions:
             if prediction.seal not in seals:
                 seals.add(prediction.seal)
-                grades.append(_grade(registration, prediction, observed, grades))
-    return sorted(grades, key=lambda each: [g.prediction.name for g in grades].index(
-        each.prediction.name
-    ))  # fmt: skip
+                texts = by_name.setdefault(prediction.name, [])
+                texts.append(_grade(registration, prediction, observed, texts))
+    return [each for texts in by_name.values() for each in texts]
 
 
 def _grade(
     registration: Registration,
     prediction: Prediction,
     observed: Sequence[Observed],
-    before: Sequence[Grade],
+    older: Sequence[Grade],
 ) -> Grade:
     about = [each for each in observed if concerns(prediction, each)]
     parts = judge(prediction, [(each.fields, each.quantities) for each in about])
@@ -101,7 +100,6 @@ def _grade(
     times = [moment(each.when) for each in about if each.when]
     when = moment(registration.registered)
     late = any(time <= when for time in times) or (bool(about) and registration.late)
-    older = [each.registered for each in before if each.prediction.name == prediction.name]
     return Grade(
         prediction=prediction,
         verdict=verdict,
@@ -109,8 +107,14 @@ def _grade(
         reason=_reason(verdict, parts, late),
         registered=registration.registered,
         late=late,
-        revises=older[-1] if older else "",
+        revises=older[-1].registered if older else "",
     )
+
+
+def first_about(predictions: Sequence[Prediction], observed: Sequence[Observed]) -> str:
+    """When the earliest result was made that any of the predictions is about; empty if none was."""
+    about = [o.when for o in observed if o.when and any(concerns(p, o) for p in predictions)]
+    return min(about, key=moment, default="")
 
 
 def concerns(prediction: Prediction, observed: Observed) -> bool:

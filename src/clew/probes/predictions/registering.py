@@ -34,7 +34,7 @@ class Registration:
     previous: str
     """Hash of the registration before this one; empty for the first."""
     first_result: str
-    """When the earliest probe result was made that existed already; empty if there was none."""
+    """When the earliest result that they are about had been made; empty if there was none."""
 
     @property
     def seal(self) -> str:
@@ -79,7 +79,8 @@ def register(
 ) -> Registration:
     """Write predictions to the store; those that are there already keep their first time.
 
-    `first_result` is when the earliest probe result of the store was made, if it has any.
+    `first_result` is when the earliest probe result was made that they are about, if there is any
+    (`first_about` finds it).
     """
     if store.read_only:
         raise BadInput("the store is read-only; predictions are registered in one that is not")
