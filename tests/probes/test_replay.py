@@ -32,7 +32,6 @@ CASES: dict[str, tuple[Any, str, int]] = {
     "path": (envs.make("MysteryPath-Grid", **PATH), "GRU", 3),
     # this agent happens to look around
     "corridor": (envs.make("MiniGrid-MemoryS7", max_steps=40), "GatedDeltaNet", 1),
-    "tokens": (envs.make("TinyReproduce", k=5, v=3), "LSTM", 3),
 }
 """World, architecture, and the seed of an agent."""
 
@@ -183,14 +182,14 @@ def test_the_study_fits() -> None:
 
 
 def test_levels_are_the_same_for_every_run(tmp_path: Path) -> None:
-    # whatever is done, TinyReproduce shows the whole sequence
-    first = recorded("tokens", tmp_path / "one")
-    program, latent = program_of("tokens"), latent_of(program_of("tokens").env)
+    program, latent = program_of("corridor"), latent_of(program_of("corridor").env)
     assert latent is not None
-    (tmp_path / "two").mkdir()
-    other = record(
-        program, jax.jit(program.agent)(jax.random.key(9)), latent, tmp_path / "two",
-        episodes=EPISODES, seed=SEED,
-    )  # fmt: skip
-    shown = [found.step == 4 for found in (first, other)]
-    assert np.array_equal(first.answer[shown[0]], other.answer[shown[1]])
+    cues = []
+    for number in (1, 4):
+        agent = jax.jit(program.agent)(jax.random.key(number))
+        (folder := tmp_path / str(number)).mkdir()
+        found = record(program, agent, latent, folder, episodes=EPISODES, seed=SEED)
+        cues.append(dict(zip(found.episode.tolist(), found.answer[:, 0].tolist(), strict=True)))
+    shared = cues[0].keys() & cues[1].keys()
+    assert len(shared) > 1, "the case tests nothing"
+    assert all(cues[0][episode] == cues[1][episode] for episode in shared)

@@ -14,7 +14,7 @@ from clew.probes import document
 from clew.probes.document import Document
 from clew.probes.fitting import Measured, measure
 from clew.probes.latent import Latent, latent_of
-from clew.probes.predictions.register import clock
+from clew.probes.predictions.registering import clock
 from clew.probes.questions import Question, questions
 from clew.probes.replay import record, state_size
 from clew.probes.summary import summary
