@@ -217,14 +217,22 @@ def test_predictions_after_the_results_are_late(
     clew, probed: Path, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = copied(probed, tmp_path / "results")
-    words = ["probe", suite_file, "--store", folder, "--episodes", EPISODES]
-    assert clew(*words, "--predictions", "study", "--json") == 0
+    foretold = tmp_path / "foretold.toml"
+    foretold.write_text(PREDICTIONS, encoding="utf-8")
+    words = ["probe", suite_file, "--store", folder, "--episodes", EPISODES, "--json"]
+    assert clew(*words, "--predictions", "study") == 0
     out = capsys.readouterr()
     assert "6 predictions, registered" in out.err
-    assert "which is after the first result" in out.err
+    assert "after the first result" not in out.err  # they are about other worlds
     graded = json.loads(out.out.splitlines()[-1])["predictions"]
     assert [each["name"] for each in graded] == [f"P{i}" for i in range(1, 7)]
     assert {each["verdict"] for each in graded} == {"not evaluable"}
+    assert clew(*words, "--predictions", foretold) == 0
+    out = capsys.readouterr()
+    assert "after the first result that they are about" in out.err
+    late = {p["name"]: p["late"] for p in json.loads(out.out.splitlines()[-1])["predictions"]}
+    assert late["told"]
+    assert not late["P1"]
 
 
 def test_unfinished_runs_are_named(

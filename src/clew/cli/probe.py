@@ -21,7 +21,15 @@ from rich.table import Table
 from clew.cli.display import console_for
 from clew.cli.report import require_extra
 from clew.probes import document
-from clew.probes.predictions import Grade, grade, read_predictions, read_register, register, study
+from clew.probes.predictions import (
+    Grade,
+    first_about,
+    grade,
+    read_predictions,
+    read_register,
+    register,
+    study,
+)
 from clew.suite import find_suite
 from clew.suite.store import Store
 from clew.validate import BadInput
@@ -77,9 +85,9 @@ def probe(
 def _register(store: Store, asked: str, console: Console) -> None:
     """Before anything is fitted: what is registered later is no prediction."""
     given = study() if asked == STUDY else read_predictions(Path(asked))
-    known = [made for _, made in document.every(store)]
-    made = register(store, given, first_result=document.first_result(known))
-    late = ", which is after the first result" if made.late else ""
+    known = [one for pair in document.every(store) for one in document.observed(*pair)]
+    made = register(store, given, first_result=first_about(given, known))
+    late = ", after the first result that they are about" if made.late else ""
     console.print(
         f"{len(given)} predictions, registered {made.registered}{late}; hash {made.hash}",
         highlight=False, soft_wrap=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from clew.probes.fitting.measured import Measured
@@ -41,11 +41,6 @@ def weights_of(run: RunFolder) -> str | None:
     """The digest of a finished run's weights; None if they were not kept."""
     outcome = run.find(deep=False).outcome or {}
     return outcome.get("files", {}).get("agent.npz")
-
-
-def first_result(documents: Iterable[Document]) -> str:
-    """When the earliest of them was made; empty without any."""
-    return min((document["when"] for document in documents), default="")
 
 
 def observed(config: Mapping[str, Any], document: Document) -> list[Observed]:
