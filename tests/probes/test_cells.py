@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,3 +161,14 @@ def test_names_are_escaped_and_pictures_repeat() -> None:
     one, two = (address(probes.aucs(table(nasty))) for _ in range(2))
     assert one == two
     assert one.startswith("data:image/svg+xml;base64,")
+
+
+def test_reading_probes_needs_no_jax(tmp_path: Path) -> None:
+    code = (
+        "import sys; from clew.probes.section import probe_section; "
+        "from clew.suite.store import Store; "
+        f"assert probe_section(Store({str(tmp_path / 'new')!r})) is None; "
+        "assert 'jax' not in sys.modules and 'clew.learner' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -134,7 +134,7 @@ def _lines(axes: Axes, frame: pd.DataFrame) -> None:
 
 
 def _auc_axis(axes: Axes) -> None:
-    axes.set_ylim(0.35, 1.03)
+    axes.set_ylim(min(0.35, axes.dataLim.y0 - 0.03), 1.03)
     axes.set_yticks([0.5, 0.75, 1], [".5", ".75", "1"])
     axes.set_ylabel("AUC")
     axes.grid(axis="y", color="#ececec", linewidth=0.6)
