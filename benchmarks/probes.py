@@ -67,16 +67,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         datasets = suite(Path(folder), args.episodes, args.longest)
         began, busy = time.perf_counter(), time.process_time()
-        found = measure(
-            datasets,
-            seed=0,
-            progress=lambda done, total: print(
-                f"{done}/{total} {time.perf_counter() - began:.0f} s", flush=True
-            ),
-        )
-        wall, cpu = time.perf_counter() - began, time.process_time() - busy
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{len(datasets)} datasets: {wall:.0f} s ({cpu:.0f} s of processor), peak {peak:.2f} GB")
+
+        def tell(done: int, total: int) -> None:
+            wall, cpu = time.perf_counter() - began, time.process_time() - busy
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            spent = f"{wall:.0f} s, {cpu:.0f} s of processor, peak {peak:.2f} GB"
+            print(f"{done} of {total}: {spent}", flush=True)
+
+        found = measure(datasets, seed=0, progress=tell)
     aucs = [each.probes["memory"].linear for each in found]
     print(f"AUC of the memories {min(aucs):.3f} to {max(aucs):.3f}")
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from clew.probes.fitting import logistic, mlp
 from clew.probes.fitting.fit import GRID
-from clew.probes.fitting.rotation import Rotation, rotation
+from clew.probes.fitting.rotation import rotation
 
 ROWS, SIZE, ROOM = 300, 12, 400
 
@@ -35,14 +35,15 @@ def test_agrees_with_scikit_learn(seed: int, noise: float, uneven: float) -> Non
     x = (rng.standard_normal((ROWS, SIZE)) @ mixing + 3).astype(np.float32)
     standard = (x - x.mean(0, dtype=float)) / x.std(0, dtype=float)
     y = standard @ rng.standard_normal(SIZE) + noise * rng.logistic(size=ROWS) > 0.3
-    turn = rotation(x, np.arange(ROWS), 0)
-    assert isinstance(turn, Rotation)
-    solved = logistic.solve(problem(turn.apply(x, np.arange(ROWS)), turn.variance, y))
+    found = rotation(x, np.arange(ROWS), 0)
+    assert isinstance(found, tuple)
+    turn, z = found
+    solved = logistic.solve(problem(z, turn.variance, y))
     assert (np.asarray(solved.slope) < 1e-4).all()
     for number, l2 in enumerate(GRID):
         theirs = LogisticRegression(C=1 / (ROWS * l2), tol=1e-9, max_iter=10_000).fit(standard, y)
         w = np.asarray(solved.w)[0, :, number]
-        logits = turn.apply(x, np.arange(ROWS)) @ w[: len(turn.variance)] + w[-1]
+        logits = z @ w[: z.shape[1]] + w[-1]
         expected = theirs.decision_function(standard)
         assert np.abs(logits - expected).max() < 5e-3 * (1 + np.abs(expected).max())
 

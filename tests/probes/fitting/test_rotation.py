@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.probes.fitting import rotation as module
-from clew.probes.fitting.rotation import RANK, Rotation, rotation
+from clew.probes.fitting.rotation import RANK, Rotation, release, rotation
 
 
 def turned(features: np.ndarray, rows: np.ndarray) -> Rotation:
     found = rotation(features, rows, 0)
-    assert isinstance(found, Rotation)
-    return found
+    assert isinstance(found, tuple)
+    np.testing.assert_allclose(found[1], found[0].apply(features, rows), atol=1e-3)
+    return found[0]
 
 
 @given(st.integers(0, 2**32), st.integers(1, 20), st.integers(30, 60))
@@ -67,6 +68,17 @@ def test_noise_in_many_dimensions_is_reported_as_left_out() -> None:
     found = turned(x, np.arange(500))
     assert 0.3 < found.kept < 0.95
     assert len(found.variance) == RANK
+
+
+def test_a_file_that_was_let_go_of_reads_the_same(tmp_path) -> None:
+    stored = np.memmap(tmp_path / "x", np.float16, "w+", shape=(64, 64))
+    stored[:] = np.arange(64)
+    release(stored)
+    assert (stored == np.arange(64)).all()
+    changed = np.memmap(tmp_path / "x", np.float16, "c", shape=(64, 64))
+    changed[:] = 0
+    release(changed)
+    assert (changed == 0).all(), "what is not in the file is not let go of"
 
 
 def test_blocks_from_a_file_are_the_whole(tmp_path, monkeypatch) -> None:

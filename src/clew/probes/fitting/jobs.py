@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from clew.probes.fitting.data import MEMORY, Dataset
-from clew.probes.fitting.rotation import RANK, Rotation, rotation
+from clew.probes.fitting.rotation import RANK, Rotation, release, rotation
 from clew.probes.fitting.shuffle import shuffled
 from clew.probes.fitting.split import split, thinned, unfit
 
 SHUFFLES = 4
+ROWS = 2**14
+"""Training rows at most, and a quarter of it for validation; others are left out. Steps of an
+episode resemble each other: what hundreds of thousands add is time. Test rows all count."""
 MOST = 2**26
-"""Training rows × features; where there would be more, rows are left out. (256 MB as float32.)"""
+"""Training rows × features at most: 256 MB as float32."""
 TOGETHER = 2**26
 """Rows × components that are solved at once."""
 
@@ -87,23 +90,25 @@ def jobs_of(plan: Plan, seed: int) -> list[Job]:
         return []
     found = []
     for name, features in plan.data.features.items():
-        most = max(1, MOST // max(1, features.shape[1]))
+        most = max(4, min(ROWS, MOST // max(1, features.shape[1])))
         train = thinned(plan.rows["train"], most, seed)
-        validation = thinned(plan.rows["validation"], max(1, most // 4), seed)
+        validation = thinned(plan.rows["validation"], most // 4, seed)
         found.append(Job(plan, name, train, validation))
     return found
 
 
 def prepare(job: Job, seed: int) -> Prepared | str:
     """Rotate; or say why it cannot be fitted."""
-    turn = rotation(job.features, job.train, seed)
-    if isinstance(turn, str):
-        return turn
-    rows = (job.train, job.validation, job.plan.rows["test"])
-    turned = [_filled(turn.apply(job.features, each), job.shape[1]) for each in rows]
+    found = rotation(job.features, job.train, seed)
+    if isinstance(found, str):
+        return found
+    turn, train = found
+    rows = (job.validation, job.plan.rows["test"])
+    turned = (train, *(turn.apply(job.features, each) for each in rows))
+    release(job.features)
     if not all(np.isfinite(each).all() for each in turned):
         return "some features are not finite numbers"
-    return Prepared(job, turn, *turned)
+    return Prepared(job, turn, *(_filled(each, job.shape[1]) for each in turned))
 
 
 def batches(jobs: Sequence[Job]) -> Iterator[list[Job]]:

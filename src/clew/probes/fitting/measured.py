@@ -28,7 +28,7 @@ class Probe:
     size: int = 0
     """How many features there are."""
     fitted: int = 0
-    """Training rows that the probes were fitted to: all, unless rows × features are too many."""
+    """Training rows that the probes were fitted to: all, or 16,384 spread over all."""
     kept: float = NAN
     """Share of their variance in the components that the probes see: all, up to 256 features."""
     reason: str = ""

@@ -6,6 +6,7 @@ covariance, and a solver that knows the curvature before it starts.
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,8 +57,18 @@ class Rotation:
         return out
 
 
-def rotation(features: np.ndarray, rows: np.ndarray, seed: int) -> Rotation | str:
-    """Of the training rows; or why there is none."""
+def release(features: np.ndarray) -> None:
+    """Let go of what was read from a file: it counts as this process's memory otherwise."""
+    if isinstance(features, np.memmap) and features.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+        whole = getattr(features, "_mmap", None)
+        if whole is not None:
+            whole.madvise(mmap.MADV_DONTNEED)
+
+
+def rotation(
+    features: np.ndarray, rows: np.ndarray, seed: int
+) -> tuple[Rotation, np.ndarray] | str:
+    """Of the training rows, and what it makes of them; or why there is none."""
     if features.shape[1] == 0:
         return "there are no features"
     x = features[rows].astype(np.float32)
@@ -72,15 +83,14 @@ def rotation(features: np.ndarray, rows: np.ndarray, seed: int) -> Rotation | st
         return "all features are constant in the training rows"
     scale = np.where(varies, 1 / np.where(varies, deviation, 1), 0).astype(np.float32)
     x *= scale
-    basis = np.eye(len(mean), dtype=np.float32)
-    if len(mean) > RANK:
-        basis = _subspace(x, seed)
-    moments = _gram(x @ basis if len(mean) > RANK else x) / len(x)
-    variance, turn = np.linalg.eigh(moments)
+    basis = _subspace(x, seed) if len(mean) > RANK else np.eye(len(mean), dtype=np.float32)
+    z = x @ basis
+    variance, turn = np.linalg.eigh(_gram(z) / len(z))
     order = np.argsort(variance)[::-1]
     order = order[variance[order] > NOTHING * variance[order[0]]]
-    whole = scale[:, None] * (basis @ turn[:, order])
-    return Rotation(mean, whole.astype(np.float32), variance[order], int(varies.sum()))
+    turn = turn[:, order].astype(np.float32)
+    whole = scale[:, None] * (basis @ turn)
+    return Rotation(mean, whole, variance[order], int(varies.sum())), z @ turn
 
 
 def _subspace(x: np.ndarray, seed: int) -> np.ndarray:
