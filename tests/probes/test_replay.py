@@ -43,9 +43,14 @@ def program_of(case: str) -> Program:
 
 
 @cache
+def maker(case: str) -> Any:
+    return jax.jit(program_of(case).agent)
+
+
+@cache
 def agent_of(case: str) -> Agent:
     """Not trained, but with a mind of its own: large weights make it do different things."""
-    agent = jax.jit(program_of(case).agent)(jax.random.key(CASES[case][2]))
+    agent = maker(case)(jax.random.key(CASES[case][2]))
     return jax.tree.map(lambda x: 3 * x if x.ndim > 1 else x, agent)
 
 
@@ -186,7 +191,7 @@ def test_levels_are_the_same_for_every_run(tmp_path: Path) -> None:
     assert latent is not None
     cues = []
     for number in (1, 4):
-        agent = jax.jit(program.agent)(jax.random.key(number))
+        agent = maker("corridor")(jax.random.key(number))
         (folder := tmp_path / str(number)).mkdir()
         found = record(program, agent, latent, folder, episodes=EPISODES, seed=SEED)
         cues.append(dict(zip(found.episode.tolist(), found.answer[:, 0].tolist(), strict=True)))
