@@ -35,6 +35,8 @@ from clew.suite.store import Store
 from clew.validate import BadInput
 
 STUDY = "study"
+NAMED = 3
+"""Runs that are named for each reason why there is no result."""
 SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity")
 
 
@@ -157,19 +159,32 @@ def _tell(
     for column in ("task", "architecture", "bonus", "seeds"):
         shown.add_column(column, overflow="fold")
     for column in SHOWN:
-        shown.add_column(column, justify="right")
+        shown.add_column(column, justify="right", overflow="fold")
     for cell in found:
         numbers = (escape(cell.text(name)) for name in SHOWN)
         names = (cell.task, cell.architecture, cell.bonus)
         shown.add_row(*map(escape, names), str(cell.seeds), *numbers)
-    console.print(shown)
+    if found:
+        console.print(shown)
     for each in graded:
         console.print(
             f"{each.prediction.name}: {each.verdict}. {each.prediction.statement} {each.reason}",
             highlight=False, markup=False, soft_wrap=True,
         )  # fmt: skip
+    for line in _grouped(skipped):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _grouped(skipped: list[tuple[str, str]]) -> list[str]:
+    """A line for each reason, naming the first few runs."""
+    reasons: dict[str, list[str]] = {}
     for name, why in skipped:
-        console.print(f"skipped {name}: {why}", highlight=False, markup=False, soft_wrap=True)
+        reasons.setdefault(why, []).append(name)
+    return [
+        f"skipped, {why}: {', '.join(runs[:NAMED])}"
+        + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
+        for why, runs in reasons.items()
+    ]
 
 
 def _plain(graded: Grade) -> dict[str, object]:

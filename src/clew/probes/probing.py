@@ -22,8 +22,9 @@ from clew.suite import RunSpec
 from clew.suite.store import RunFolder, Store, world_name
 from clew.validate import whole_number
 
-GROUP_BYTES = 2**30
-"""Runs are fitted together until their recordings are as large."""
+GROUP_BYTES, GROUP_QUESTIONS = 2**30, 128
+"""Runs are fitted together until their recordings are as large, or as many questions are asked:
+what a crash costs is one group."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +96,9 @@ def _look(store: Store, run: RunSpec, protocol: Protocol) -> Probed | _Todo:
     folder = store.run(run.config)
     status = folder.find().status
     if status != "finished":
-        said = "not begun" if status == "absent" else status
-        return Probed(run, None, f"the run is {said}, not finished")
+        absent = status == "absent"
+        why = "it is not in the store" if absent else f"it is {status}, not finished"
+        return Probed(run, None, why)
     weights = document.weights_of(folder)
     if weights is None:
         return Probed(run, None, "its weights were not kept")
@@ -118,13 +120,14 @@ def _probe(todo: Sequence[_Todo], protocol: Protocol, watch: Watch) -> Iterator[
     while left:
         with tempfile.TemporaryDirectory(prefix="clew-probe-") as folder:
             group: list[_Recorded] = []
-            size = 0
-            while left and size < GROUP_BYTES:
+            size = asked = 0
+            while left and size < GROUP_BYTES and asked < GROUP_QUESTIONS:
                 watch(Step("recording", len(todo) - len(left), len(todo)))
                 place = Path(folder) / str(len(group))
                 place.mkdir()
                 group.append(_record(left.pop(0), place, protocol))
                 size += sum(file.stat().st_size for file in place.iterdir())
+                asked += len(group[-1].questions)
             watch(Step("recording", len(todo) - len(left), len(todo)))
             yield from _fit(group, protocol, watch)
 
