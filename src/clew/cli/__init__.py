@@ -21,6 +21,7 @@ def main() -> None:
     from clew.cli.demo import demo
     from clew.cli.listing import list_
     from clew.cli.merge import merge
+    from clew.cli.probe import probe
     from clew.cli.report import report
     from clew.cli.run import run
     from clew.cli.show import show
@@ -34,6 +35,7 @@ def main() -> None:
         "status": status,
         "show": show,
         "report": report,
+        "probe": probe,
         "merge": merge,
         "classify": classify,
         "list": list_,

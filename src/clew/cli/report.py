@@ -57,6 +57,7 @@ def write_page(
     from clew.analysis import read_store
     from clew.analysis.report import write_report
     from clew.cli.proofs import proofs
+    from clew.probes.section import probe_section
 
     with Progress(console=console, transient=True) as bars:
 
@@ -72,6 +73,7 @@ def write_page(
         beside["formal"] = proofs(store, ours.tasks, proof_seconds)
         bars.add_task("statistics and pictures", total=None)
         about = {"store": str(store), **ours.configuration}
+        beside["probes"] = probe_section(Store(store, read_only=True))
         path = write_report(ours.results, out, notes=notes, configuration=about, **beside)
     return path, notes
 
@@ -95,10 +97,10 @@ def _beside(
     return {"compared": compared, "compared_with": against}, unlike(ours, theirs)
 
 
-def require_extra() -> None:
+def require_extra(what: str = "the report") -> None:
     """Say what is missing before anything fails for the lack of it."""
     missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
     if missing:
         raise BadInput(
-            f"the report needs {', '.join(missing)}; install the extra: pip install 'clew[report]'"
+            f"{what} needs {', '.join(missing)}; install the extra: pip install 'clew[report]'"
         )

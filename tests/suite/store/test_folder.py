@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clew.suite.store import Conflict, LeaseLost, Store, names, scan
+from clew.suite.store import Conflict, LeaseLost, Store, merge, names, scan
 from clew.suite.store.finding import FAILURE, RESULT
 from clew.validate import BadInput
 from tests.suite.store.things import PROVENANCE, config, contents, finish, outcome
@@ -174,3 +174,27 @@ def test_rows(store: Store) -> None:
     ]  # fmt: skip
     assert rows[0].result == outcome(1)["result"]
     assert [row.config["seed"] for row in rows] == [1, 2, 3]
+
+
+def test_notes_stand_beside_a_run(store: Store, tmp_path: Path) -> None:
+    run = finish(store)
+    assert run.note("probe") is None
+    run.write_note("probe", {"auc": 0.5})
+    run.write_note("probe", {"auc": 0.75})
+    assert run.note("probe") == {"auc": 0.75}
+    assert run.finished()
+    with pytest.raises(BadInput, match="role='result' is not valid; choose 'probe'"):
+        run.write_note("result", {})
+    other = Store(tmp_path / "other")
+    merge(other, store)
+    copy = other.run(run.config)
+    assert copy.note("probe") == {"auc": 0.75}
+    copy.write_note("probe", {"auc": 0.25})
+    merge(other, store)
+    assert copy.note("probe") == {"auc": 0.25}, "what was there first stays"
+    path = run.path / "probe.json"
+    path.write_bytes(path.read_bytes().replace(b"0.75", b"0.95"))
+    assert run.note("probe") is None
+    assert [incident.path.endswith("probe.json") for incident in store.incidents] == [True]
+    assert not path.exists()
+    assert run.finished()

@@ -51,12 +51,13 @@ def page(
     formal: Formal | None = None,
     configuration: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
+    probes: Any = None,
 ) -> str:
     """The report as HTML.
 
     `compared` comes from `against_paper` or `against`; `formal` says of (environment, reward) what
     was proved of it (`clew.machines.tasks`); `configuration` is shown as it is, and so are
-    `notes`, before the answer.
+    `notes`, before the answer; `probes` is a `clew.probes.section.Section`.
     """
     usual = results.usual()
     given = verdicts(usual)
@@ -91,6 +92,7 @@ def page(
         compared_counts=Counter(c.verdict for c in compared or []),
         compared_with=compared_with,
         curves=curves_payload(usual),
+        probes=probes,
         configuration={**(configuration or {}), **versions()},
         style=_asset("report.css"),
         script=_asset("report.js"),

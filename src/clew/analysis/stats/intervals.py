@@ -50,14 +50,16 @@ def without_interval(estimate: float, n: tuple[int, ...], method: str, why: str)
     return Interval(estimate, math.nan, math.nan, n, method, why)
 
 
-def mean_interval(values: Values, level: float = LEVEL) -> Interval:
-    """Student's t: of those tried, what covers best at small n. Not below 0, not above 1."""
+def mean_interval(
+    values: Values, level: float = LEVEL, inside: tuple[float, float] = (0.0, 1.0)
+) -> Interval:
+    """Student's t: of those tried, what covers best at small n. It keeps inside what can be."""
     n = len(values)
     mean = float(np.mean(values))
     if n < 2:
         return without_interval(mean, (n,), "t", "one seed says nothing about the spread of seeds")
     half = t_quantile(level, n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return Interval(mean, max(mean - half, 0.0), min(mean + half, 1.0), (n,), "t")
+    return Interval(mean, max(mean - half, inside[0]), min(mean + half, inside[1]), (n,), "t")
 
 
 def welch(bonus: Values, none: Values, level: float = LEVEL) -> Interval:

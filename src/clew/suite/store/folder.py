@@ -31,8 +31,10 @@ from clew.suite.store.finding import (
 from clew.suite.store.holding import Holding, under
 from clew.suite.store.names import run_name
 from clew.suite.store.seal import Seal
-from clew.validate import BadInput
+from clew.validate import BadInput, one_of
 
+NOTES = ("probe",)
+"""What may stand beside a run's own files; it is no part of the outcome, and can be made again."""
 Named = Mapping[str, np.ndarray]
 
 
@@ -89,6 +91,21 @@ class RunFolder:
             return read_arrays(self.path / AGENT, self._seal(AGENT))
         except FileNotFoundError:
             return None
+
+    def note(self, role: str) -> Any | None:
+        """What was found out about the run later, if it is there and sound: `role`.json."""
+        try:
+            return read_document(self.path / f"{role}.json", Seal(role, self.identity))
+        except FileNotFoundError:
+            return None
+        except Damaged as damage:
+            self._aside.put(damage)
+            return None
+
+    def write_note(self, role: str, data: Any) -> None:
+        """Put something beside the run's own files, in place of what was there."""
+        one_of("role", role, NOTES)
+        write_document(self.path / f"{role}.json", Seal(role, self.identity), data)
 
     def begin(self) -> None:
         """Write the configuration, so that the run shows in the store."""

@@ -5,6 +5,7 @@ Copying a store away is merging it into an empty one.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,11 @@ from clew.suite.store import atomic
 from clew.suite.store.arrays import read_any
 from clew.suite.store.canonical import canonical
 from clew.suite.store.checkpoints import Checkpoint, checkpoints_in, read_checkpoint
+from clew.suite.store.documents import read_document
 from clew.suite.store.errors import CannotRead, Conflict, Damaged
 from clew.suite.store.finding import FAILURE, PROVENANCE, RESULT, Finding, look
-from clew.suite.store.folder import RunFolder, same_arrays
+from clew.suite.store.folder import NOTES, RunFolder, same_arrays
+from clew.suite.store.seal import Seal
 from clew.suite.store.store import Store
 
 
@@ -50,7 +53,9 @@ def merge(into: Store, source: Store) -> Merged:
         if found.status in ("damaged", "unreadable") or found.config is None:
             merged.damaged.append(f"{folder.name}: {found.reason or 'has no configuration'}")
         else:
-            _merge_run(merged, into.run(found.config), folder, found)
+            ours = into.run(found.config)
+            _merge_run(merged, ours, folder, found)
+            _bring_notes(ours, folder)
     for folder in source.pack_folders():
         _merge_pack(merged, into, folder)
     return merged
@@ -77,6 +82,15 @@ def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: Finding) -
         merged.conflicts.append(f"{ours.name}: {unlike}")
     else:
         merged.same.append(ours.name)
+
+
+def _bring_notes(ours: RunFolder, folder: Path) -> None:
+    """What was found out later, where ours is finished and lacks it; it can be made again."""
+    for role in NOTES:
+        with contextlib.suppress(FileNotFoundError, Damaged, CannotRead):
+            theirs = read_document(folder / f"{role}.json", Seal(role, ours.identity))
+            if ours.note(role) is None and ours.find(deep=False).status == "finished":
+                ours.write_note(role, theirs)
 
 
 def _rank(found: Finding) -> int:

@@ -1,0 +1,199 @@
+"""`clew probe`: what do the memories of a suite encode?"""
+
+from __future__ import annotations
+
+import json as text
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from clew.cli.display import console_for
+from clew.cli.report import require_extra
+from clew.probes import document
+from clew.probes.predictions import (
+    Grade,
+    first_about,
+    grade,
+    read_predictions,
+    read_register,
+    register,
+    study,
+)
+from clew.suite import find_suite
+from clew.suite.store import Store
+from clew.validate import BadInput
+
+STUDY = "study"
+NAMED = 3
+"""Runs that are named for each reason why there is no result."""
+SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity")
+
+
+def probe(
+    suite: str,
+    /,
+    store: Path = Path("results"),
+    episodes: int = 200,
+    seed: int = 0,
+    predictions: str | None = None,
+    json: bool = False,
+) -> None:
+    """Replay every finished run of a suite and see what can be told from its memory.
+
+    What is found is written into the store; what is there already is not measured again.
+
+    Args:
+        suite: A suite that ships (see `clew list`), or a TOML file of your own.
+        store: Folder of its results.
+        episodes: To replay of every run.
+        seed: Of the levels, the untrained memories, the split and the fits.
+        predictions: Register these first: `study` for the published ones, or a TOML file.
+        json: Print one JSON object a line instead of progress bars and a table.
+    """
+    require_extra("the table of probes")
+    from clew.probes.probing import Protocol, probe_runs
+
+    protocol = Protocol(episodes, seed)
+    runs = find_suite(suite).runs()
+    if not store.exists():
+        raise BadInput(f"store={str(store)!r} does not exist; name the folder of a store")
+    opened, console = Store(store), console_for(json)
+    if predictions is not None:
+        _register(opened, predictions, console)
+    with _Bars(console, json) as bars:
+        probed = probe_runs(opened, runs, protocol, bars)
+    fresh = sum(each.fresh for each in probed)
+    there = sum(each.document is not None for each in probed) - fresh
+    skipped = [(each.run, each.skipped or _nothing(each.document)) for each in probed]
+    skipped = [(opened.run(run.config).name, why) for run, why in skipped if why]
+    _tell(console, opened, probed, skipped, json)
+    console.print(
+        f"{len(probed)} runs: {fresh} probed now, {there} before, {len(skipped)} without a result",
+        highlight=False,
+    )
+
+
+def _register(store: Store, asked: str, console: Console) -> None:
+    """Before anything is fitted: what is registered later is no prediction."""
+    given = study() if asked == STUDY else read_predictions(Path(asked))
+    known = [one for pair in document.every(store) for one in document.observed(*pair)]
+    made = register(store, given, first_result=first_about(given, known))
+    late = ", after the first result that they are about" if made.late else ""
+    console.print(
+        f"{len(given)} predictions, registered {made.registered}{late}; hash {made.hash}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _nothing(made: document.Document | None) -> str:
+    return document.why_nothing(made) if made else ""
+
+
+class _Bars:
+    """Two bars on a terminal, recording and fitting; a line of JSON a step for a script."""
+
+    def __init__(self, console: Console, as_json: bool) -> None:
+        self._as_json = as_json
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=as_json or not console.is_terminal,
+        )
+        self._tasks = {}
+
+    def __enter__(self) -> _Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bars.stop()
+
+    def __call__(self, step: tuple[str, int, int]) -> None:
+        """Show how far it is."""
+        what, done, total = step
+        if self._as_json:
+            print(text.dumps({"what": what, "done": done, "total": total}), flush=True)
+            return
+        if what not in self._tasks:
+            self._tasks[what] = self._bars.add_task(what, total=total)
+        self._bars.update(self._tasks[what], completed=done, total=total)
+
+
+def _tell(
+    console: Console,
+    store: Store,
+    probed: Sequence,
+    skipped: list[tuple[str, str]],
+    as_json: bool,
+) -> None:
+    from clew.probes.cells import cells, table
+
+    pairs = [(each.run.config, each.document) for each in probed if each.document is not None]
+    found = cells(table(pairs))
+    graded = grade(read_register(store), [o for pair in pairs for o in document.observed(*pair)])
+    if as_json:
+        whole = {
+            "cells": [cell.plain() for cell in found],
+            "skipped": dict(skipped),
+            "predictions": [_plain(each) for each in graded],
+        }
+        print(text.dumps(whole))
+        return
+    shown = Table(title="AUC of linear probes, mean over seeds [95%]")
+    for column in ("task", "architecture", "bonus", "seeds"):
+        shown.add_column(column, overflow="fold")
+    for column in SHOWN:
+        shown.add_column(column, justify="right", overflow="fold")
+    for cell in found:
+        numbers = (escape(cell.text(name)) for name in SHOWN)
+        names = (cell.task, cell.architecture, cell.bonus)
+        shown.add_row(*map(escape, names), str(cell.seeds), *numbers)
+    if found:
+        console.print(shown)
+    for each in graded:
+        console.print(
+            f"{each.prediction.name}: {each.verdict}. {each.prediction.statement} {each.reason}",
+            highlight=False, markup=False, soft_wrap=True,
+        )  # fmt: skip
+    for line in _grouped(skipped):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _grouped(skipped: list[tuple[str, str]]) -> list[str]:
+    """A line for each reason, naming the first few runs."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in skipped:
+        reasons.setdefault(why, []).append(name)
+    return [
+        f"skipped, {why}: {', '.join(runs[:NAMED])}"
+        + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
+        for why, runs in reasons.items()
+    ]
+
+
+def _plain(graded: Grade) -> dict[str, object]:
+    return {
+        "name": graded.prediction.name,
+        "statement": graded.prediction.statement,
+        "verdict": graded.verdict,
+        "reason": graded.reason,
+        "registered": graded.registered,
+        "late": graded.late,
+        "revises": graded.revises,
+    }

@@ -1,0 +1,68 @@
+"""What is stored of a run's probes, and reading it again. Needs no jax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from clew.probes.fitting.measured import Measured
+from clew.probes.predictions import Observed
+from clew.suite.store import RunFolder, Store, scan, world_name
+
+ROLE = "probe"
+"""The document is probe.json, beside the run's own files."""
+VERSION = 1
+"""Of what is asked and how it is measured; another one means that everything is measured anew."""
+
+Document = dict[str, Any]
+
+
+def read(run: RunFolder) -> Document | None:
+    """The document of a run, if it has a sound one; a damaged one is set aside."""
+    document = run.note(ROLE)
+    sound = isinstance(document, dict) and document.get("protocol", {}).get("version") == VERSION
+    return document if sound else None
+
+
+def every(store: Store) -> list[tuple[Mapping[str, Any], Document]]:
+    """Configuration and document of every run that was probed and still has the same weights."""
+    found = []
+    for row in scan(store):
+        if row.status == "finished":
+            run = store.run(row.config)
+            document = read(run)
+            if document is not None and document["agent"] == weights_of(run):
+                found.append((row.config, document))
+    return found
+
+
+def weights_of(run: RunFolder) -> str | None:
+    """The digest of a finished run's weights; None if they were not kept."""
+    outcome = run.find(deep=False).outcome or {}
+    return outcome.get("files", {}).get("agent.npz")
+
+
+def observed(config: Mapping[str, Any], document: Document) -> list[Observed]:
+    """What predictions are graded by: one for each question that could be answered."""
+    fields = {name: config[name] for name in ("reward", "architecture", "bonus", "seed")}
+    fields["environment"] = world_name(config)
+    tail = document["tail_mean"]
+    return [
+        Observed.of(
+            {**fields, "latent": asked["question"]},
+            Measured.from_json(asked["measured"]),
+            success=math.nan if tail is None else tail,
+            when=document["when"],
+        )
+        for asked in document["questions"]
+        if asked["measured"] is not None and not asked["why_not"]
+    ]
+
+
+def why_nothing(document: Document) -> str:
+    """Why no question of a run could be answered, in a sentence; empty if one could."""
+    if document["summary"] is not None:
+        return ""
+    reasons = dict.fromkeys(asked["why_not"] for asked in document["questions"])
+    return "; ".join(reasons) or "there is nothing to ask"

@@ -1,0 +1,114 @@
+"""Features as principal components of the training rows.
+
+A rotation changes no ridge penalty and so no probe; it gives all problems one shape, a diagonal
+covariance, and a solver that knows the curvature before it starts.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+
+import numpy as np
+
+RANK = 256
+"""Components that are kept, if there are more features: those with the most variance."""
+ROUNDS = 2
+"""Of subspace iteration, where there are more."""
+ENOUGH = 8192
+"""Rows to find the subspace from."""
+NOTHING = 1e-6
+"""Components with less than this of the first one's variance are rounding: float16 has 3 digits."""
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Standardises features and turns them."""
+
+    mean: np.ndarray
+    turn: np.ndarray
+    """[d, k]: standardises, then turns."""
+    variance: np.ndarray
+    """Of each component in the training rows, falling."""
+    total: int
+    """Variance of all components: the number of features that are not constant."""
+
+    @property
+    def kept(self) -> float:
+        """Share of the variance that the components have."""
+        return min(1.0, float(self.variance.sum()) / self.total)
+
+    @property
+    def participation(self) -> float:
+        """(Σλ)² / Σλ². What the components leave out counts as spread evenly."""
+        rest, dimensions = self.total - self.variance.sum(), self.total - len(self.variance)
+        tail = max(rest, 0.0) ** 2 / dimensions if dimensions else 0.0
+        return float(self.total**2 / (np.square(self.variance).sum() + tail))
+
+    def apply(self, features: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The components of some rows, read block by block; not finite where the features are."""
+        out = np.empty((len(rows), self.turn.shape[1]), np.float32)
+        for start in range(0, len(rows), BLOCK):
+            block = features[rows[start : start + BLOCK]].astype(np.float32)
+            with np.errstate(invalid="ignore", over="ignore"):
+                block -= self.mean
+                np.matmul(block, self.turn, out=out[start : start + BLOCK])
+        return out
+
+
+def release(features: np.ndarray) -> None:
+    """Let go of what was read from a file: it counts as this process's memory otherwise."""
+    if isinstance(features, np.memmap) and features.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+        whole = getattr(features, "_mmap", None)
+        if whole is not None:
+            whole.madvise(mmap.MADV_DONTNEED)
+
+
+def rotation(
+    features: np.ndarray, rows: np.ndarray, seed: int
+) -> tuple[Rotation, np.ndarray] | str:
+    """Of the training rows, and what it makes of them; or why there is none."""
+    if features.shape[1] == 0:
+        return "there are no features"
+    x = features[rows].astype(np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = x.mean(0, dtype=np.float64).astype(np.float32)
+        x -= mean
+        deviation = np.sqrt(np.einsum("ij,ij->j", x, x, dtype=np.float64) / len(x))
+    if not np.isfinite(deviation).all():
+        return "some features are not finite numbers"
+    varies = deviation > 1e-6 * np.maximum(np.abs(mean), 1e-6)
+    if not varies.any():
+        return "all features are constant in the training rows"
+    scale = np.where(varies, 1 / np.where(varies, deviation, 1), 0).astype(np.float32)
+    x *= scale
+    basis = _subspace(x, seed) if len(mean) > RANK else np.eye(len(mean), dtype=np.float32)
+    z = x @ basis
+    variance, turn = np.linalg.eigh(_gram(z) / len(z))
+    order = np.argsort(variance)[::-1]
+    order = order[variance[order] > NOTHING * variance[order[0]]]
+    turn = turn[:, order].astype(np.float32)
+    whole = scale[:, None] * (basis @ turn)
+    return Rotation(mean, whole, variance[order], int(varies.sum())), z @ turn
+
+
+def _subspace(x: np.ndarray, seed: int) -> np.ndarray:
+    """Orthonormal columns that span what `RANK` principal components nearly do."""
+    rng = np.random.default_rng([seed, 3])
+    basis = rng.standard_normal((x.shape[1], RANK), np.float32)
+    x = np.ascontiguousarray(x[:: -(-len(x) // ENOUGH)])
+    for _ in range(ROUNDS):
+        basis = _orthonormal(x.T @ (x @ basis))
+    return basis
+
+
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(_gram(columns))
+    keep = values > 1e-10 * values[-1]
+    return (columns @ (vectors[:, keep] / np.sqrt(values[keep]))).astype(np.float32)
+
+
+def _gram(columns: np.ndarray) -> np.ndarray:
+    wide = columns.astype(np.float64)
+    return wide.T @ wide

@@ -1,0 +1,84 @@
+"""One small store, trained and probed once for all tests of the probes."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.cli.run import execute
+from clew.suite import Suite
+from clew.suite.toml import read_suite
+
+EPISODES = 40
+TOML = """
+name = "small"
+
+[settings]
+envs = 8
+steps = 32
+chunk = 16
+chunks_per_batch = 8
+eval_every = 2
+encoder_width = 16
+encoder_hidden = 16
+memory_width = 16
+
+[knobs]
+learning_rate = 3e-3
+
+[[block]]
+environment = "TinyReproduce"
+environment_options = { k = 3, v = 2 }
+rewards = ["dense"]
+architectures = ["GRU"]
+bonuses = ["none"]
+seeds = 3
+steps = 10240
+"""
+
+
+@pytest.fixture(scope="session")
+def suite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("suite") / "small.toml"
+    path.write_text(TOML, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def small(suite_file: Path) -> Suite:
+    return read_suite(suite_file)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, small: Suite) -> Path:
+    """A store that tests may copy; nothing in it is probed."""
+    folder = tmp_path_factory.mktemp("trained") / "results"
+    with redirect_stdout(StringIO()):
+        assert execute(small, folder) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def probed(tmp_path_factory: pytest.TempPathFactory, trained: Path, small: Suite) -> Path:
+    """A store whose runs are probed; tests may copy it too."""
+    from clew.probes.probing import Protocol, probe_runs
+    from clew.suite.store import Store
+
+    folder = tmp_path_factory.mktemp("probed") / "results"
+    shutil.copytree(trained, folder)
+    probe_runs(Store(folder), small.runs(), Protocol(EPISODES))
+    return folder
+
+
+def copied(store: Path, to: Path) -> Path:
+    shutil.copytree(store, to)
+    return to
+
+
+def without_time(document: Any) -> Any:
+    return {name: value for name, value in document.items() if name != "when"}

@@ -1,0 +1,160 @@
+"""The register: nothing is lost, and what was changed shows."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.probes.predictions import Prediction, read_register, register, registering, study
+from clew.probes.predictions.registering import FOLDER, Registration, clock, moment
+from clew.suite.store import Store
+from clew.suite.store.documents import write_document
+from clew.suite.store.seal import Seal
+from clew.validate import BadInput
+
+
+def one(bound: float = 0.5, name: str = "A") -> Prediction:
+    return Prediction(name, "The memory knows.", "auc", above=bound)
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    """A new store each time it is called."""
+    return lambda: Store(tmp_path_factory.mktemp("store") / "s")
+
+
+def rewrite(store: Store, number: int, made: Registration) -> None:
+    """What somebody who knows the format can do."""
+    path = store.root / FOLDER / f"{number:04d}.json"
+    write_document(path, Seal("predictions", made.seal), made.to_json())
+
+
+@given(st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=1, max_size=8))
+def test_each_text_is_kept_once_with_its_first_time(stores, bounds) -> None:
+    store = stores()
+    made = [register(store, [one(bound)]) for bound in bounds]
+    kept = read_register(store)
+    assert not kept.problems
+    assert [each.predictions[0].above for each in kept.registrations] == list(dict.fromkeys(bounds))
+    for bound, each in zip(bounds, made, strict=True):
+        assert each == made[bounds.index(bound)]
+    assert len({each.hash for each in kept.registrations}) == len(set(bounds))
+
+
+@given(st.integers(1, 4), st.sampled_from(["text", "time", "result"]))
+def test_an_altered_registration_shows_unless_it_is_the_last(stores, number, what) -> None:
+    store = stores()
+    made = [register(store, [one(bound)]) for bound in (0.1, 0.2, 0.3, 0.4)]
+    old = made[number - 1]
+    changes = {
+        "text": {"predictions": (replace(old.predictions[0], above=0.9),)},
+        "time": {"registered": "2020-01-01T00:00:00+00:00"},
+        "result": {"first_result": "2020-01-01T00:00:00+00:00"},
+    }
+    new = replace(old, **changes[what])
+    rewrite(store, number, new)
+    assert new.hash != old.hash, "who has the old hash can tell in any case"
+    problems = " ".join(read_register(store).problems)
+    assert (f"registration {number + 1} does not follow" in problems) == (number < 4)
+
+
+@given(st.integers(1, 3))
+def test_a_missing_registration_shows_unless_it_is_the_last(stores, number) -> None:
+    store = stores()
+    for bound in (0.1, 0.2, 0.3):
+        register(store, [one(bound)])
+    (store.root / FOLDER / f"{number:04d}.json").unlink()
+    problems = read_register(store).problems
+    assert (f"registration {number} is missing" in problems) == (number < 3)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 255))
+def test_a_changed_byte_is_never_read(stores, place, flip) -> None:
+    store = stores()
+    register(store, study())
+    path = store.root / FOLDER / "0001.json"
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= flip
+    path.write_bytes(content)
+    kept = read_register(store)
+    assert not kept.registrations
+    assert len(kept.problems) == 1
+    assert kept.problems[0].startswith("registration 1 ")
+
+
+def test_what_was_lost_is_not_written_over(store) -> None:
+    first, second = register(store, [one(0.1)]), register(store, [one(0.2)])
+    assert second.previous == first.hash
+    path = store.root / FOLDER / "0002.json"
+    path.write_text("{}")
+    third = register(store, [one(0.3)])
+    assert third.number == 3
+    assert path.read_text() == "{}"
+    assert len(read_register(store).problems) == 1
+
+
+def test_a_registration_after_results_says_so(store) -> None:
+    early = register(store, [one(0.1)], now="2026-01-01T00:00:00+00:00")
+    late = register(
+        store, [one(0.2)],
+        first_result="2026-01-02T01:00:00+01:00", now="2026-01-02T00:00:00+00:00",
+    )  # fmt: skip
+    assert not early.late
+    assert late.late, "at the same moment is not before"
+    kept = read_register(store)
+    assert kept.registrations == (early, late)
+    assert not kept.problems
+
+
+def test_a_clock_that_went_back_shows(store) -> None:
+    register(store, [one(0.1)], now="2026-01-02T00:00:00+00:00")
+    register(store, [one(0.2)], now="2026-01-01T00:00:00+00:00")
+    assert "dated before" in read_register(store).problems[0]
+
+
+@pytest.mark.parametrize("moment_of_it", [1, 2, 3])
+def test_two_at_once_both_get_in(store, monkeypatch, moment_of_it) -> None:
+    real, calls = registering._next, []
+
+    def interrupted(folder):
+        number = real(folder)
+        calls.append(number)
+        if len(calls) == moment_of_it:
+            register(store, [one(0.9)])
+        return number
+
+    register(store, [one(0.1)])
+    monkeypatch.setattr(registering, "_next", interrupted)
+    register(store, [one(0.2)])
+    read_register(store)
+    kept = read_register(store)
+    assert {each.predictions[0].above for each in kept.registrations} == {0.1, 0.2, 0.9}
+    assert not kept.problems
+
+
+def test_mistakes_are_explained(store, tmp_path) -> None:
+    with pytest.raises(BadInput, match="name of its own"):
+        register(store, [one(0.1), one(0.2)])
+    with pytest.raises(BadInput, match="name of its own"):
+        register(store, [])
+    for wrong in ("yesterday", "2026-01-01T00:00:00"):
+        with pytest.raises(BadInput, match="2026-01-31T12:00:00"):
+            register(store, [one()], first_result=wrong)
+    with pytest.raises(BadInput, match="read-only"):
+        register(Store(store.root, read_only=True), [one()])
+    assert not read_register(store).registrations
+
+
+def test_the_file_is_plain_json_that_names_the_seal(store) -> None:
+    made = register(store, study())
+    whole = json.loads((store.root / FOLDER / "0001.json").read_text())
+    assert whole["of"] == made.seal
+    assert Registration.from_json(whole["data"]) == made
+    assert moment(made.registered) <= moment(clock())

@@ -1,0 +1,263 @@
+"""From a trained store to documents in it, to a table on the terminal and a section of the report.
+
+One file, so that one worker trains once and compiles once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from clew.cli import main
+from clew.cli.report import report
+from clew.probes import document
+from clew.probes.probing import Probed, Protocol, Step, probe_runs
+from clew.suite import RunSpec, Suite
+from clew.suite.store import Store, documents, scan
+from clew.suite.store.seal import Seal
+from clew.validate import BadInput
+from tests.probes.conftest import EPISODES, copied, without_time
+
+PREDICTIONS = """
+[[prediction]]
+name = "told"
+statement = "What was <shown> can be told from memory."
+quantity = "auc"
+above = 0.6
+
+[[prediction]]
+name = "wrong"
+statement = "It can be told from what is seen."
+quantity = "observation_auc"
+above = 0.99
+"""
+
+
+def again(folder: Path, suite: Suite, **changes: int) -> list[Probed]:
+    protocol = dataclasses.replace(Protocol(EPISODES), **changes)
+    return probe_runs(Store(folder), suite.runs(), protocol)
+
+
+def test_every_run_has_a_document(probed: Path, small: Suite) -> None:
+    pairs = document.every(Store(probed, read_only=True))
+    assert {config["seed"] for config, _ in pairs} == {0, 1, 2}
+    assert len(pairs) == len(small.runs()) == 3
+    for config, made in pairs:
+        assert made["protocol"] == {"version": 1, "episodes": EPISODES, "seed": 0}
+        assert [q["question"] for q in made["questions"]] == [
+            f"token 1 was shown {lag} steps ago" for lag in (1, 2, 3, 4)
+        ]
+        told = made["summary"]
+        assert told["state_size"] == 16
+        assert 0 < told["effective_dimension"] <= 16
+        assert all(0 <= told["linear"][name] <= 1 for name in told["linear"])
+        assert next((b["low"], b["high"]) for b in told["by_since"]) == (1, 1)
+        for one in document.observed(config, made):
+            assert one.fields["environment"] == "TinyReproduce[k=3,v=2]"
+            assert one.quantities["success"] == made["tail_mean"]
+
+
+def test_success_is_near_what_training_ended_with(probed: Path) -> None:
+    for _, made in document.every(Store(probed, read_only=True)):
+        assert made["success"] == pytest.approx(made["tail_mean"], abs=0.3)
+
+
+def test_memory_is_told_from_what_is_seen(probed: Path) -> None:
+    # a token shown one step ago is in any recurrent state, and in no observation
+    for _, made in document.every(Store(probed, read_only=True)):
+        first = made["questions"][0]["measured"]["probes"]
+        assert first["memory"]["linear"] > 0.9
+        assert first["observation"]["linear"] < 0.8
+
+
+def test_probing_again_does_nothing(probed: Path, small: Suite, tmp_path: Path) -> None:
+    folder = copied(probed, tmp_path / "results")
+    before = {p: p.read_bytes() for p in folder.rglob("probe.json")}
+    assert len(before) == 3
+    found = again(folder, small)
+    assert not any(each.fresh for each in found)
+    assert {p: p.read_bytes() for p in folder.rglob("probe.json")} == before
+
+
+def test_damage_is_set_aside_and_mended_to_the_same_numbers(
+    probed: Path, small: Suite, tmp_path: Path
+) -> None:
+    folder = copied(probed, tmp_path / "results")
+    hurt, torn, alien = sorted(folder.rglob("probe.json"))
+    kept = {p: documents.read_any(p)[1] for p in (hurt, torn, alien)}
+    text = hurt.read_text().replace('"episodes": 40', '"episodes": 41', 1)
+    hurt.write_text(text)
+    torn.write_bytes(torn.read_bytes()[:-100])
+    documents.write_document(alien, Seal("probe", "0" * 64), kept[alien])
+    store = Store(folder)
+    found = probe_runs(store, small.runs(), Protocol(EPISODES))
+    assert sum(each.fresh for each in found) == 3
+    assert {i.path.rpartition("/")[2] for i in store.incidents} == {"probe.json"}
+    assert len(store.set_aside()) == 3
+    for path, data in kept.items():
+        assert without_time(documents.read_any(path)[1]) == without_time(data)
+    # the runs themselves were never in doubt
+    assert {row.status for row in scan(Store(folder, read_only=True), deep=True)} == {"finished"}
+
+
+def test_other_settings_are_another_measurement(probed: Path, small: Suite, tmp_path: Path) -> None:
+    folder = copied(probed, tmp_path / "results")
+    assert all(each.fresh for each in again(folder, small, episodes=41))
+    assert not any(each.fresh for each in again(folder, small, episodes=41))
+    assert len(document.every(Store(folder, read_only=True))) == 3
+
+
+def test_other_weights_are_another_measurement(probed: Path, small: Suite, tmp_path: Path) -> None:
+    folder = copied(probed, tmp_path / "results")
+    path = next(folder.rglob("probe.json"))
+    seal, data = documents.read_any(path)
+    documents.write_document(path, seal, {**data, "agent": "0" * 64})
+    assert len(document.every(Store(folder, read_only=True))) == 2
+    assert sum(each.fresh for each in again(folder, small)) == 1
+
+
+def test_what_cannot_be_probed_says_why(trained: Path, small: Suite, tmp_path: Path) -> None:
+    folder = copied(trained, tmp_path / "results")
+    store, runs = Store(folder), small.runs()
+    lost, bare = (store.run(run.config) for run in runs[:2])
+    (lost.path / "result.json").unlink()
+    files = bare.find().outcome
+    assert files is not None
+    kept = {k: v for k, v in files["files"].items() if k != "agent.npz"}
+    documents.write_document(
+        bare.path / "result.json", Seal("result", bare.identity), {**files, "files": kept}
+    )
+    silent = dataclasses.replace(runs[0], architecture="Memoryless")
+    trivial = _like(runs[0], ())
+    found = probe_runs(store, [runs[0], runs[1], silent, trivial], Protocol(EPISODES))
+    assert [each.skipped for each in found] == [
+        "it is begun, not finished",
+        "its weights were not kept",
+        "it is not in the store",
+        "it is not in the store",
+    ]
+
+
+def _like(run: RunSpec, options: tuple[tuple[str, int], ...]) -> RunSpec:
+    return dataclasses.replace(run, environment_options=options)
+
+
+def test_steps_are_told(trained: Path, small: Suite, tmp_path: Path) -> None:
+    folder = copied(trained, tmp_path / "results")
+    steps: list[Step] = []
+    probe_runs(Store(folder), small.runs()[:1], Protocol(EPISODES), steps.append)
+    assert [s for s in steps if s.what == "recording"][-1] == ("recording", 1, 1)
+    last = [s for s in steps if s.what == "fitting"][-1]
+    assert last.done == last.total > 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("episodes", 2), ("episodes", True), ("seed", -1), ("seed", 2**32)]
+)
+def test_bad_settings_are_named(field: str, value: int) -> None:
+    with pytest.raises(BadInput, match=f"{field}={value}"):
+        Protocol(**{field: value})
+
+
+@pytest.fixture
+def clew(monkeypatch: pytest.MonkeyPatch):
+    """The command, in this process, which has compiled everything already."""
+
+    def command(*words: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["clew", *map(str, words)])
+        try:
+            main()
+        except SystemExit as end:
+            return int(end.code or 0)
+        return 0
+
+    return command
+
+
+def test_from_a_trained_suite_to_the_page(
+    clew, trained: Path, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copied(trained, tmp_path / "results")
+    foretold = tmp_path / "foretold.toml"
+    foretold.write_text(PREDICTIONS, encoding="utf-8")
+    words = ["probe", suite_file, "--store", folder, "--episodes", EPISODES]
+    assert clew(*words, "--predictions", foretold) == 0
+    said = capsys.readouterr().out
+    assert "2 predictions, registered" in said
+    assert "told: hit." in said
+    assert "wrong: miss." in said
+    assert "3 runs: 3 probed now, 0 before, 0 without a result" in said
+
+    assert clew(*words, "--json") == 0
+    out = capsys.readouterr()
+    assert "3 runs: 0 probed now, 3 before" in out.err
+    whole = json.loads(out.out.splitlines()[-1])
+    (cell,) = whole["cells"]
+    assert (cell["architecture"], cell["bonus"], cell["seeds"]) == ("GRU", "none", 3)
+    assert cell["memory"]["low"] <= cell["memory"]["mean"] <= cell["memory"]["high"]
+    assert [each["verdict"] for each in whole["predictions"]] == ["hit", "miss"]
+    assert not any(each["late"] for each in whole["predictions"])
+
+    report(folder, out=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "What memory encodes" in page
+    assert f"{EPISODES} episodes of every run were replayed, from seed 0." in page
+    assert page.count('src="data:image/svg+xml;base64,') == 2  # without a bonus there is no gain
+    assert "<dt>told: hit</dt>" in page
+    assert "What was &lt;shown&gt; can be told" in page
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", page)
+
+
+def test_predictions_after_the_results_are_late(
+    clew, probed: Path, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = copied(probed, tmp_path / "results")
+    foretold = tmp_path / "foretold.toml"
+    foretold.write_text(PREDICTIONS, encoding="utf-8")
+    words = ["probe", suite_file, "--store", folder, "--episodes", EPISODES, "--json"]
+    assert clew(*words, "--predictions", "study") == 0
+    out = capsys.readouterr()
+    assert "6 predictions, registered" in out.err
+    assert "after the first result" not in out.err  # they are about other worlds
+    graded = json.loads(out.out.splitlines()[-1])["predictions"]
+    assert [each["name"] for each in graded] == [f"P{i}" for i in range(1, 7)]
+    assert {each["verdict"] for each in graded} == {"not evaluable"}
+    assert clew(*words, "--predictions", foretold) == 0
+    out = capsys.readouterr()
+    assert "after the first result that they are about" in out.err
+    late = {p["name"]: p["late"] for p in json.loads(out.out.splitlines()[-1])["predictions"]}
+    assert late["told"]
+    assert not late["P1"]
+
+
+def test_unfinished_runs_are_named(
+    clew, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert clew("probe", suite_file, "--store", tmp_path / "empty") == 0
+    said = capsys.readouterr().out
+    assert "skipped, it is not in the store: tinyreproduce-dense-gru-none-s0-" in said
+    assert "3 runs: 0 probed now, 0 before, 3 without a result" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nonsense"], "suite='nonsense' is not valid; choose"),
+        (["probe", "--store", "nowhere"], "store='nowhere' does not exist"),
+        (["probe", "--episodes", "2"], "episodes=2 is not valid; it must be a whole number"),
+        (["probe", "--seed", "-1"], "seed=-1 is not valid; it must be a whole number"),
+        (["probe", "--predictions", "nothing.toml"], "nothing.toml"),
+    ],
+)
+def test_mistakes_are_answered_in_a_sentence(
+    clew, words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = [] if "--store" in words else ["--store", tmp_path]
+    assert clew("probe", *words, *place) == 2
+    assert told in capsys.readouterr().err
