@@ -12,6 +12,7 @@ import pytest
 
 from clew.cli.run import execute
 from clew.suite import Suite
+from clew.suite.fleet import Order
 from clew.suite.toml import read_suite
 
 EPISODES = 40
@@ -59,7 +60,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, small: Suite) -> Path:
     """A store that tests may copy; nothing in it is probed."""
     folder = tmp_path_factory.mktemp("trained") / "results"
     with redirect_stdout(StringIO()):
-        assert execute(small, folder) == 0
+        assert execute(Order(suite=small, store=folder)) == 0
     return folder
 
 

@@ -97,7 +97,7 @@ def _in_lanes(work: Callable[..., Any], *packed: Any) -> Any:
     with ThreadPoolExecutor(cores()) as lanes:
         done = list(lanes.map(alone, range(runs)))
     return jax.tree.map(
-        lambda *leaves: wrapped(leaves[0], np.stack([*map(_to_host, leaves)])), *done
+        lambda *leaves: wrapped(leaves[0], jnp.asarray(np.stack([*map(_to_host, leaves)]))), *done
     )
 
 
@@ -114,7 +114,9 @@ def _begin_alone(program: Program) -> Callable[[Run], State]:
 def _advance_alone(program: Program) -> Callable[[Run, State], tuple[State, Leg]]:
     run = _like_a_run(program)
     state = jax.eval_shape(partial(init, program), run)
-    return jax.jit(partial(leg, program), donate_argnums=1).lower(run, state).compile()
+    program_of_one = jax.jit(partial(leg, program), donate_argnums=1).lower(run, state)
+    # Beyond the first level LLVM takes a quarter longer, and what it makes is no faster.
+    return program_of_one.compile(compiler_options=_effort(1))
 
 
 def _like_a_run(program: Program) -> Run:
@@ -137,6 +139,13 @@ def _advance_together(program: Program, runs: Run, state: State) -> tuple[State,
 
 
 def _beginning(function: Callable[..., State], **options: Any) -> Any:
-    # It runs once: on a CPU, optimising it takes three times as long as it saves.
-    hasty = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
-    return jax.jit(function, compiler_options=hasty, **options)
+    # It runs once: optimising it takes three times as long as it saves.
+    return jax.jit(function, compiler_options=_effort(0), **options)
+
+
+def _effort(level: int) -> dict[str, Any] | None:
+    """For the compiler on a CPU, unless the environment asks for another."""
+    option = "xla_backend_optimization_level"
+    if jax.default_backend() != "cpu" or option in os.environ.get("XLA_FLAGS", ""):
+        return None
+    return {option: level}
