@@ -82,7 +82,7 @@ def draw_inputs(data: st.DataObject, cell: Architecture, shapes: Any = SHAPES) -
 
 @every
 @given(data=st.data())
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_unroll_is_scan_of_step(variant: str, data: st.DataObject) -> None:
     """Outputs, final state, and gradients with respect to weights, state and inputs."""
     cell = cell_of(variant)
@@ -93,7 +93,7 @@ def test_unroll_is_scan_of_step(variant: str, data: st.DataObject) -> None:
 
 @every
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_a_reset_is_a_fresh_sequence(variant: str, data: st.DataObject) -> None:
     cell = cell_of(variant)
     state, xs, resets = draw_inputs(data, cell, shapes=(LONG,))
@@ -106,7 +106,7 @@ def test_a_reset_is_a_fresh_sequence(variant: str, data: st.DataObject) -> None:
 
 @every
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_cutting_a_chunk_anywhere_changes_nothing(variant: str, data: st.DataObject) -> None:
     cell = cell_of(variant)
     state, xs, resets = draw_inputs(data, cell, shapes=(LONG,))
