@@ -1,6 +1,6 @@
 """Where the time of training goes on an accelerator: device time by kernel, for one pack.
 
-For example `python benchmarks/profile.py TinyReproduce GRU none --runs 180`. One rollout, its
+For example `python benchmarks/kernels.py TinyReproduce GRU none --runs 180`. One rollout, its
 update and an evaluation are traced; kernels are added up by name, with how often each ran.
 """
 
