@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -33,12 +35,7 @@ def aucs(frame: pd.DataFrame) -> Figure:
         for axes, (task, mine) in zip(grid, panels.items(), strict=False):
             _strip(axes, mine)
             axes.set_title(task, loc="left", fontweight="bold")
-        handles = {}
-        for axes in grid:
-            handles |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-        figure.legend(
-            handles.values(), handles, loc="outside upper right", ncols=len(handles), fontsize=7
-        )
+        _legend(figure, grid, loc="outside upper right", fontsize=7)
     return figure
 
 
@@ -50,10 +47,7 @@ def ages(frame: pd.DataFrame) -> Figure:
         for axes, (task, mine) in zip(grid, panels.items(), strict=False):
             _lines(axes, mine)
             axes.set_title(task, loc="left", fontweight="bold")
-        handles = {}
-        for axes in grid:
-            handles |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, fontsize=6.5)
+        _legend(figure, grid, loc="outside lower center", ncols=4, fontsize=6.5)
     return figure
 
 
@@ -66,6 +60,14 @@ def _tasks(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> dict[str
         task_label(str(e), str(r)): frame[(frame["environment"] == e) & (frame["reward"] == r)]
         for e, r in pairs
     }
+
+
+def _legend(figure: Figure, grid: list[Axes], **how: Any) -> None:
+    """One for all panels, each label once."""
+    handles = {}
+    for axes in grid:
+        handles |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+    figure.legend(handles.values(), handles, **{"ncols": len(handles), **how})
 
 
 def _grid(panels: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
