@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -39,11 +40,12 @@ class InverseDynamics(eqx.Module):
 
 
 class State(NamedTuple):
-    """The model, its optimiser, and the inverse covariance of every environment's episode."""
+    """The model, its optimiser, and where every environment's episode has been."""
 
     model: InverseDynamics
     optimiser: Any
-    inverse: Float[Array, "env feature feature"]
+    root: Float[Array, "env feature feature"]
+    """R with C⁻¹ = R Rᵀ."""
 
 
 @register("e3b")
@@ -53,8 +55,9 @@ class E3B(Bonus[State]):
 
         b_t = φ(o_t)ᵀ C_{t−1}⁻¹ φ(o_t),   C_t = Σ_{i≤t} φ(o_i) φ(o_i)ᵀ + ridge I
 
-    C begins anew with every episode, whose first observation belongs to the sum. The inverse is
-    kept by rank-one updates.
+    C begins anew with every episode, whose first observation belongs to the sum. A root of the
+    inverse is kept, by rank-one updates (Potter 1963): what was seen often has so small a share of
+    the inverse that rounding would turn the inverse itself negative, and then without bound.
     """  # fmt: skip
 
     ridge: float = 1.0
@@ -86,8 +89,8 @@ class E3B(Bonus[State]):
             mlp(of_features, sight.size, self.hidden, self.features),
             mlp(of_action, 2 * self.features, self.hidden, actions),
         )
-        ball = jnp.eye(self.features) / self.ridge
-        return State(model, self._adam.init(model), jnp.broadcast_to(ball, (envs, *ball.shape)))
+        ball = jnp.broadcast_to(self._ball, (envs, *self._ball.shape))
+        return State(model, self._adam.init(model), ball)
 
     def score(
         self, sight: Sight, state: State, seen: Seen
@@ -97,11 +100,11 @@ class E3B(Bonus[State]):
             sight.through(state.model.features, obs) for obs in (seen.obs, seen.arrival)
         )
 
-        def advance(inverse: Array, now: Any) -> tuple[Array, Array]:
-            return jax.vmap(self._advance)(inverse, *now)
+        def advance(root: Array, now: Any) -> tuple[Array, Array]:
+            return jax.vmap(self._advance)(root, *now)
 
-        inverse, scores = jax.lax.scan(advance, state.inverse, (before, seen.first, after))
-        return state._replace(inverse=inverse), scores
+        root, scores = jax.lax.scan(advance, state.root, (before, seen.first, after))
+        return state._replace(root=root), scores
 
     def learn(self, sight: Sight, state: State, seen: Seen, key: PRNGKeyArray) -> State:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
@@ -121,20 +124,38 @@ class E3B(Bonus[State]):
 
         start = (state.model, state.optimiser)
         (model, optimiser), _ = jax.lax.scan(improve, start, order)
-        return State(model, optimiser, state.inverse)
+        return State(model, optimiser, state.root)
 
     @property
     def _adam(self) -> Any:
         return optax.adam(self.learning_rate)
 
+    @property
+    def _ball(self) -> Float[Array, "f f"]:
+        """The root before anything was seen."""
+        return jnp.eye(self.features) / self.ridge**0.5
+
     def _advance(
-        self, inverse: Float[Array, "f f"], before: Features, first: Array, after: Features
+        self, root: Float[Array, "f f"], before: Features, first: Array, after: Features
     ) -> tuple[Float[Array, "f f"], Float[Array, ""]]:
-        ball = jnp.eye(self.features) / self.ridge
+        start = self._ball
         if self.count_first:
-            ball = ball - jnp.outer(before, before) / (self.ridge * (self.ridge + before @ before))
-        inverse = jnp.where(first, ball, inverse)
-        turned = jnp.dot(inverse, after, precision=jax.lax.Precision.HIGHEST)
-        # rounding can take a small score below zero, and then the inverse away from one
-        score = jnp.maximum(jnp.dot(after, turned, precision=jax.lax.Precision.HIGHEST), 0)
-        return inverse - jnp.outer(turned, turned) / (1 + score), score
+            # `including` of a ball, where every product is known
+            turned = before / self.ridge**0.5
+            start = start - jnp.outer(turned, turned) * (_shrink(turned @ turned) / self.ridge**0.5)
+        return including(jnp.where(first, start, root), after)
+
+
+def including(
+    root: Float[Array, "f f"], features: Features
+) -> tuple[Float[Array, "f f"], Float[Array, ""]]:
+    """The root after `features` were added to C, and their score before."""
+    exactly = partial(jnp.dot, precision=jax.lax.Precision.HIGHEST)
+    turned = exactly(features, root)
+    score = exactly(turned, turned)
+    return root - jnp.outer(exactly(root, turned), turned) * _shrink(score), score
+
+
+def _shrink(score: Float[Array, ""]) -> Float[Array, ""]:
+    """κ with (1 − κ v vᵀ)² = 1 − v vᵀ / (1 + vᵀv), where `score` is vᵀv."""
+    return 1 / (1 + score + jnp.sqrt(1 + score))
