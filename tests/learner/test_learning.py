@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clew import envs
+from clew import bonuses, envs
 from clew.learner import History, Knobs, Pack, Settings, train
 
 pytestmark = pytest.mark.slow
@@ -18,10 +18,17 @@ SMALL = Settings(
 
 
 def learned(
-    env: Any, reward: str, architecture: str, bonus: str, steps: int, **rest: Any
+    env: Any, reward: str, architecture: str, bonus: Any, steps: int, seeds: int = 4, **knobs: float
 ) -> History:
-    knobs, settings = rest.get("knobs", Knobs(learning_rate=1e-3)), rest.get("settings", SMALL)
-    pack = Pack.of(env, reward, architecture, bonus, seeds=range(4), knobs=knobs, settings=settings)
+    pack = Pack.of(
+        env,
+        reward,
+        architecture,
+        bonus,
+        seeds=range(seeds),
+        knobs=Knobs(**{"learning_rate": 1e-3, **knobs}),
+        settings=SMALL,
+    )
     history = train(pack, steps)
     assert (history.diverged == -1).all()
     return history
@@ -41,3 +48,14 @@ def test_a_small_mystery_path_is_learned() -> None:
     first, last = history.evaluations.success[:, 0], history.tail_mean
     assert last.mean() > 0.9, last
     assert last.mean() > np.mean(first) + 0.2
+
+
+def test_with_e3b_the_cue_is_looked_at() -> None:
+    """An agent that does not walk back for the cue can only guess at the end: 0.5."""
+    env = envs.make("MiniGrid-MemoryS7", view=3)
+    none, e3b = (
+        learned(env, "sparse", "GRU", bonus, 650_000, 6, learning_rate=2e-3, gamma=0.99).tail_mean
+        for bonus in ("none", bonuses.make("e3b", ridge=0.1))
+    )
+    assert none.mean() < 0.7, none
+    assert e3b.mean() > none.mean() + 0.1, (none, e3b)
