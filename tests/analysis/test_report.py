@@ -58,6 +58,16 @@ def test_it_opens_with_the_answer(small: str) -> None:
     assert small.index("The bonus amplifies") < small.index("<svg") < small.index("<table")
 
 
+def test_the_control_is_drawn_beside_the_memories(small: str) -> None:
+    panels = re.findall(r"<svg.*?</svg>", small, re.DOTALL)
+    assert len(panels) == 4  # two rewards, two bonuses
+    for each in panels:
+        lines = re.findall(r'<path class="mean"[^>]*>', each)
+        assert len(lines) == 6
+        assert sum("stroke-dasharray" in line for line in lines) == 1
+        assert each.count('class="sep"') == 2
+
+
 def test_the_proof_stands_beside_the_measurement(small: str) -> None:
     table = re.search(r'<table id="table-formal".*?</table>', small, re.DOTALL)
     assert table is not None

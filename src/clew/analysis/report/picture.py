@@ -25,16 +25,18 @@ _MARKS = {  # drawn around the origin, about four units wide
 
 
 def panel(verdict: Verdict) -> str:
-    """One task and bonus as an `<svg>`."""
+    """One task and bonus as an `<svg>`. The control is dotted, and no part of the bars."""
     task, bonus = verdict.task, verdict.bonus
-    chosen = verdict.spread.architectures
+    chosen = task.both(bonus, control=True)
     parts = [_frame(bonus)]
-    parts += [_bar(x, [task.arms[a, b] for a in chosen]) for x, b in ((-0.32, NONE), (1.32, bonus))]
+    if spread := verdict.spread.architectures:
+        sides = ((-0.32, NONE), (1.32, bonus))
+        parts += [_bar(x, [task.arms[a, b] for a in spread]) for x, b in sides]
     ends = []
     for i, a in enumerate(chosen):
         shift = 0.07 * (i - (len(chosen) - 1) / 2)
         arms = task.arms[a, NONE], task.arms[a, bonus]
-        parts.append(_architecture(a, shift, arms, bonus))
+        parts.append(_architecture(a, shift, arms, bonus, dotted=a not in task.memories))
         ends.append(float(arms[1].mean()))
     for y, a in zip(apart(ends, 0.075), chosen, strict=True):
         colour, _ = architecture_style(a)
@@ -76,7 +78,7 @@ def _bar(place: float, arms: list) -> str:
     return f'<path class="sep" {path}><title>{said}</title></path>'
 
 
-def _architecture(name: str, shift: float, arms: tuple, bonus: str) -> str:
+def _architecture(name: str, shift: float, arms: tuple, bonus: str, *, dotted: bool) -> str:
     colour, mark = architecture_style(name)
     shape = _MARKS.get(mark, _MARKS["o"])
     parts = [f'<g fill="{colour}" color="{colour}">']
@@ -90,5 +92,6 @@ def _architecture(name: str, shift: float, arms: tuple, bonus: str) -> str:
     path = f'd="M{ends[0][0]:.1f} {ends[0][1]:.1f}L{ends[1][0]:.1f} {ends[1][1]:.1f}"'
     gain = words.signed(float(arms[1].mean() - arms[0].mean()))
     title = f"<title>{escape(name)}: {gain}</title>"
-    parts.append(f'<path class="mean" stroke="{colour}" {path}>{title}</path></g>')
+    dash = ' stroke-dasharray="1.5 2.5"' if dotted else ""
+    parts.append(f'<path class="mean" stroke="{colour}"{dash} {path}>{title}</path></g>')
     return "".join(parts)
