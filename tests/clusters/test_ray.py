@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters.things import LEGS, RUNS, Command, in_the_middle, results, trained
+from tests.clusters.things import LEGS, RUNS, SHOWN, Command, in_the_middle, results, trained
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.clusters
@@ -31,6 +31,7 @@ def test_a_killed_worker_costs_one_leg(
     os.kill(process, signal.SIGKILL)
     assert command.ends() == 0, command.said()
     assert "a worker died" in command.said()
+    assert len(SHOWN.findall(command.said())) == RUNS
     assert results(command.store) == undisturbed
     legs = trained(command.store)
     assert len(legs) == RUNS * LEGS

@@ -108,7 +108,8 @@ def test_status_of_an_empty_store(tmp_path: Path, capsys: pytest.CaptureFixture[
     status(tmp_path)
     assert "no runs" in capsys.readouterr().out
     status(tmp_path, json=True)
-    assert json.loads(capsys.readouterr().out) == {"counts": {}, "arms": [], "troubles": []}
+    nothing = {"counts": {}, "arms": [], "troubles": [], "packs": []}
+    assert json.loads(capsys.readouterr().out) == nothing
 
 
 def test_a_store_of_other_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

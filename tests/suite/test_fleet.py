@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.cli import fleet as command
-from clew.suite import Block, Stop, Suite
+from clew.suite import Block, Step, Stop, Suite, plan
 from clew.suite.fleet import NAMES, Order, Resources, launcher, serve
 from clew.suite.fleet.share import share
+from clew.suite.progress import telling
 from clew.suite.store import Store
 from clew.validate import BadInput
 from tests.suite.store.things import outcome
@@ -133,6 +135,40 @@ def test_the_exit_code_tells(
     said = capsys.readouterr()
     assert "sent out" in said.out
     assert said.err.count("a worker failed") == len(failures)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_workers_tell_is_shown_as_if_they_were_here(
+    as_json: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told: list[Step] = []
+
+    def launch(order: Order, _: Resources, stop: Stop, tell: Callable[[str], None]) -> list[str]:
+        store = Store(order.store)
+        tell("")
+        for each in plan(order.suite, store, 2):
+            name = store.pack([run.config for run in each.runs]).name
+            with store.claims().take(name) as lease:  # type: ignore[union-attr]
+                for what in ("compiling", "training", "finished"):
+                    leg = 0 if what == "compiling" else each.legs
+                    step = Step(name, what, leg, each.legs, 900, 3.0 * (leg > 0), 0.5, 9.0)
+                    telling(lease, told.append)(step)
+                    tell("")
+        return []
+
+    monkeypatch.setattr(command, "launcher", lambda place: launch)
+    order = Order(suite=SUITE, store=tmp_path / "store")
+    assert command.dispatch("ray", order, Resources(), as_json=as_json) == 4
+    lines = capsys.readouterr().out.splitlines()
+    if as_json:
+        assert [json.loads(line) for line in lines[:-1]] == [step.plain() for step in told]
+    else:
+        names = {step.name for step in told}
+        said = "finished, success 0.50, 300 steps/s, compiled in 9 s"
+        assert {f"{name}: {said}" for name in names} <= set(lines)
 
 
 def test_retry_happens_once_before_any_worker_starts(

@@ -17,6 +17,7 @@ import clew.suite.training as training
 from clew.cli.run import execute
 from clew.suite import Outcome, Step, Stop, Suite, plan, work
 from clew.suite.fleet import Order
+from clew.suite.progress import last_news, unfinished
 from clew.suite.store import CannotWrite, Store, count, scan
 from clew.validate import BadInput
 from tests.suite.declared import LEG, LEGS, tiny
@@ -69,6 +70,21 @@ def test_what_is_stored(finished: Path) -> None:
         assert agent
         assert all(name.startswith(("actor/", "policy/")) for name in agent)
     assert not list(finished.glob("packs/*"))
+
+
+def test_how_far_it_was_is_told_through_the_store(finished: Path) -> None:
+    told = [last_news(place) for place in finished.glob("leases/*")]
+    assert len(told) == 2
+    for news in told:
+        assert news is not None
+        step = news.step
+        assert (step.what, step.leg, step.legs) == ("finished", LEGS, LEGS)
+        assert step.steps == 2 * LEG * LEGS
+        assert step.seconds > 0
+        assert step.left == 0
+        assert 0 <= step.success <= 1
+    assert max(news.step.compiled for news in told if news) > 0.1
+    assert list(unfinished(Store(finished, read_only=True))) == []
 
 
 def test_who_made_it_is_stored(finished: Path) -> None:

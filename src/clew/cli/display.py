@@ -1,42 +1,56 @@
-"""Progress of a suite, live: every pack's bar, and one for the whole."""
+"""Progress of a suite, live: every pack's bar, and one for the whole.
+
+Whoever trains or watches calls it with the same steps: a worker in this process, a team of them,
+or what a cluster's workers leave in the store.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from typing import Any
+import time
+from collections.abc import Callable
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from clew.suite import Step
+from clew.suite.steps import OVER
+
+SAY_EVERY = 60.0
+"""Seconds between two lines about the whole, where there is no terminal to draw bars on."""
 
 
 class Display:
-    """Bars on a terminal; a line of JSON a step for a script; else a line a pack."""
+    """Bars on a terminal; a line of JSON a step for a script; else a line a pack, or a minute."""
 
-    def __init__(self, console: Console, legs: int, as_json: bool = False) -> None:
-        self.console, self.as_json = console, as_json
+    def __init__(
+        self,
+        console: Console,
+        legs: int | None,
+        as_json: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.console, self.as_json, self._clock = console, as_json, clock
+        self._lines = not as_json and not console.is_terminal
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[told]}"),
-            TimeRemainingColumn(),
             console=console,
-            disable=as_json or not console.is_terminal,
+            disable=as_json or self._lines,
         )
-        self._whole = self._bars.add_task("all packs", total=legs, told="")
+        self._whole = Whole(legs)
+        self._whole_bar = self._bars.add_task("all packs", total=legs, told="")
         self._packs: dict[str, TaskID] = {}
-        self._done: dict[str, int] = {}
+        self._said = clock()
+
+    def expect(self, legs: int | None) -> None:
+        """So many legs there are in all, if that was not known before."""
+        self._whole.legs = legs
+        self._bars.update(self._whole_bar, total=legs)
 
     def __enter__(self) -> Display:
         self._bars.start()
@@ -48,38 +62,99 @@ class Display:
     def __call__(self, step: Step) -> None:
         """Show where a pack stands."""
         if self.as_json:
-            print(json.dumps(_plain(step._asdict())), flush=True)
+            print(json.dumps(step.plain()), flush=True)
             return
-        self._bars.advance(self._whole, step.leg - self._done.get(step.name, 0))
-        self._done[step.name] = step.leg
+        self._whole.add(step, self._clock())
+        told = self._whole.words(self._clock())
+        self._bars.update(self._whole_bar, completed=self._whole.done, told=told)
         if step.what == "found":
             return
+        self._show(step)
+        if step.what in ("finished", "stopped", "failed"):
+            words = ", ".join(filter(None, (step.what, in_words(step))))
+            self.console.print(f"{step.name}: {words}", highlight=False, soft_wrap=True)
+        elif self._lines and self._clock() - self._said >= SAY_EVERY:
+            self._said = self._clock()
+            line = f"all packs: {self._whole.done}/{self._whole.legs} legs, {told}"
+            self.console.print(line, highlight=False, soft_wrap=True)
+
+    def _show(self, step: Step) -> None:
         if step.name not in self._packs:
             self._packs[step.name] = self._bars.add_task(step.name, total=step.legs, told="")
-        told = _told(step)
-        task = self._packs[step.name]
-        self._bars.update(task, completed=step.leg, told=told)
-        if step.what in ("finished", "stopped", "failed"):
-            self._bars.update(task, visible=False)
-            words = ", ".join(filter(None, (step.what, told)))
-            self.console.print(f"{step.name}: {words}", highlight=False)
+        self._bars.update(
+            self._packs[step.name],
+            completed=step.leg,
+            told=in_words(step),
+            visible=step.what in ("compiling", "training"),
+        )
 
 
-def _told(step: Step) -> str:
+class Whole:
+    """All packs together. What was done before this watcher came says nothing about the pace."""
+
+    def __init__(self, legs: int | None) -> None:
+        self.legs = legs
+        self._first: dict[str, int] = {}
+        self._last: dict[str, Step] = {}
+        self._began: float | None = None
+
+    @property
+    def done(self) -> int:
+        """Legs."""
+        return sum(step.leg for step in self._last.values())
+
+    def add(self, step: Step, now: float) -> None:
+        """A step, and when it was seen."""
+        if step.what in ("found", "failed"):
+            # what is skipped was not trained
+            self._first[step.name] = step.leg - self._trained(step.name)
+        elif self._began is None:
+            self._began = now
+        self._first.setdefault(step.name, step.leg)
+        self._last[step.name] = step
+
+    def left(self, now: float) -> float:
+        """Seconds until the end, at the pace until now, compilation included; NaN if unknown."""
+        trained = sum(map(self._trained, self._last))
+        if self.legs is None or self._began is None or trained <= 0:
+            return float("nan")
+        return max(0.0, (self.legs - self.done) * (now - self._began) / trained)
+
+    def words(self, now: float) -> str:
+        """Packs done, speed, time left."""
+        steps = self._last.values()
+        at_work = [step for step in steps if step.what == "training" and step.seconds]
+        speed = sum(step.steps / step.seconds for step in at_work)
+        words = [f"{sum(step.what in OVER for step in steps)} packs done"]
+        words += [f"{speed:,.0f} steps/s"] if speed else []
+        words += [f"{duration(left)} left"] if not math.isnan(left := self.left(now)) else []
+        return ", ".join(words)
+
+    def _trained(self, name: str) -> int:
+        return self._last[name].leg - self._first[name] if name in self._last else 0
+
+
+def in_words(step: Step) -> str:
+    """Success so far, speed, time left; and compilation, apart."""
     if step.what == "compiling":
         return "compiling"
     words = [] if math.isnan(step.success) else [f"success {step.success:.2f}"]
     if step.seconds:
         words.append(f"{step.steps / step.seconds:,.0f} steps/s")
+    if step.compiled >= 1:
+        words.append(f"compiled in {duration(step.compiled)}")
+    if step.what == "training" and not math.isnan(step.left):
+        words.append(f"{duration(step.left)} left")
     return ", ".join(words)
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN."""
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in values.items()
-    }
+def duration(seconds: float) -> str:
+    """`42 s`, `7 min`, `3.5 h`, `2.1 days`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
 
 
 def console_for(as_json: bool) -> Console:

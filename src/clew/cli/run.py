@@ -17,8 +17,8 @@ from clew.suite import Planned, Step, Stop, find_suite, plan, seconds_of, work
 from clew.suite.boards import write_boards
 from clew.suite.fleet import Order, Resources
 from clew.suite.fleet.local import Team
+from clew.suite.steps import Watch
 from clew.suite.store import Store
-from clew.suite.training import Watch
 
 EXIT_INTERRUPTED = 130
 

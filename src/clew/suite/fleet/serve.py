@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import socket
 import time
@@ -11,9 +10,9 @@ from typing import IO
 
 from clew.suite.fleet.order import Order
 from clew.suite.planning import plan
+from clew.suite.steps import Step
 from clew.suite.stop import Stop
 from clew.suite.store import Store
-from clew.suite.training import Step
 from clew.suite.worker import Outcome, work
 
 LOGS = "fleet"
@@ -34,7 +33,5 @@ def serve(order: Order, stop: Stop) -> Outcome:
 
 
 def _write(log: IO[str], step: Step) -> None:
-    success = None if math.isnan(step.success) else step.success
-    line = {"time": time.time(), **step._asdict(), "success": success}
-    log.write(json.dumps(line) + "\n")
+    log.write(json.dumps({"time": time.time(), **step.plain()}) + "\n")
     log.flush()
