@@ -6,17 +6,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+from clew.cli.arguments import StorePath
 from clew.cli.display import console_for, duration, in_words
 from clew.cli.tables import show
 from clew.suite.progress import Standing, unfinished
 from clew.suite.store import Store, count, scan
-from clew.validate import BadInput
 
 SILENT = 60.0
 """Seconds of silence that are worth a word: it compiles, waits, or is not there any more."""
 
 
-def status(store: Path = Path("results"), /, deep: bool = False, json: bool = False) -> None:
+def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool = False) -> None:
     """Count runs by status, list arms with their tail means, what is at work, and what failed.
 
     Args:
@@ -24,8 +24,6 @@ def status(store: Path = Path("results"), /, deep: bool = False, json: bool = Fa
         deep: Verify every file's checksum too.
         json: Print one JSON object.
     """
-    if not store.exists():
-        raise BadInput(f"{str(store)!r} does not exist; name the folder of a store")
     opened = Store(store, read_only=True)
     rows = scan(opened, deep=deep)
     console, packs = console_for(json), list(unfinished(opened))

@@ -116,6 +116,8 @@ class Store:
         except OSError as error:
             raise CannotRead(self.root, error) from error
         strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}
+        if self.read_only and not self.root.exists():
+            raise BadInput(f"{str(self.root)!r} does not exist; name the folder of a store")
         if strange - {"runs", "packs", "leases", "set-aside", PLANS} or self.read_only:
             raise BadInput(
                 f"{str(self.root)!r} is not a store (it has no {MARK}); name a store, "
