@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import clew
-from clew.cli import main
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def clew_command(*words: str) -> Done:
-    """In this process: a mistake costs no second import of jax."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["clew", *words])
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-    return Done(code, out.getvalue(), err.getvalue())
+from tests.cli.called import called
 
 
 @pytest.mark.parametrize(
@@ -61,20 +39,18 @@ def test_a_mistake_is_answered_in_a_sentence(words: str, said: str, tmp_path: Pa
     paths = {"FILE": str(tmp_path / "file"), "MISSING": str(tmp_path / "missing")}
     for name, path in paths.items():
         words, said = words.replace(name, path), said.replace(name, re.escape(path))
-    done = clew_command(*words.split())
+    done = called(*words.split())
     assert done.code == 2
     assert re.match(f"clew: {said}", done.err), done.err
     assert done.err.count("\n") == 1
-    assert done.out.strip() == "" or words.startswith(
-        "demo --out"
-    )  # having said what for
+    assert done.out.strip() == "" or words.startswith("demo --out")  # having said what for
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_without_a_word_it_helps() -> None:
-    done = clew_command()
+    done = called()
     assert done.code == 0
-    assert done == clew_command("--help")
+    assert done == called("--help")
     assert "list" in done.out
     assert "bottleneck?" in done.out
 
@@ -88,7 +64,7 @@ def test_without_a_word_it_helps() -> None:
     ],
 )  # fmt: skip
 def test_help_names_what_is_meant(command: str, shown: str) -> None:
-    done = clew_command(command, "--help")
+    done = called(command, "--help")
     assert done.code == 0
     usage = done.out.splitlines()[0]
     assert usage.startswith(f"usage: clew {command} [-h]")
@@ -97,11 +73,11 @@ def test_help_names_what_is_meant(command: str, shown: str) -> None:
 
 
 def test_a_number_that_is_none() -> None:
-    done = clew_command("run", "demo", "--pack-size", "x")
+    done = called("run", "demo", "--pack-size", "x")
     assert done.code == 2
     assert "Error parsing --pack-size: invalid literal for int()" in done.err
     assert "NoneType" not in done.err
 
 
 def test_version() -> None:
-    assert clew_command("--version").out.strip() == f"clew {clew.__version__}"
+    assert called("--version").out.strip() == f"clew {clew.__version__}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from clew.cli import fleet as command
 from clew.suite import Block, Step, Stop, Suite, plan
 from clew.suite.fleet import NAMES, Order, Resources, launcher, serve
+from clew.suite.fleet.serve import write_line
 from clew.suite.fleet.share import share
 from clew.suite.progress import telling
 from clew.suite.store import Store
@@ -96,6 +98,19 @@ def test_a_worker_without_time_leaves_all(tmp_path: Path) -> None:
     with Stop(0.0) as stop:
         ended = serve(Order(suite=SUITE, store=tmp_path / "store", pack_size=2), stop)
     assert (ended.finished, ended.left, ended.stopped) == (0, 2, "the time limit is reached")
+
+
+def test_a_log_that_cannot_be_written_is_not_what_ends_a_worker(tmp_path: Path) -> None:
+    step = Step("pack-00000000", "training", 1, 2)
+    log, taken = tmp_path / "new" / "log", tmp_path / "taken"
+    for _ in range(2):
+        write_line(log, step)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["leg"] for line in lines] == [1, 1]
+    taken.touch()
+    write_line(taken / "log", step)
+    if os.path.exists("/dev/full"):
+        write_line(Path("/dev/full"), step)
 
 
 def finish(store: Store, status: str) -> None:
