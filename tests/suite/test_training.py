@@ -15,42 +15,17 @@ import pytest
 import clew
 import clew.suite.training as training
 from clew.cli.run import execute
-from clew.suite import Outcome, Step, Stop, Suite, plan, work
+from clew.suite import Step, plan
 from clew.suite.fleet import Order
 from clew.suite.progress import last_news, unfinished
 from clew.suite.store import CannotWrite, Store, count, scan
 from clew.validate import BadInput
 from tests.suite.declared import LEG, LEGS, tiny
 from tests.suite.store.faults import failing, nth, watched
-from tests.suite.trial import results
+from tests.suite.trial import results, trained
 
 HIGH = 1e30
 NUMBERS = ("tail_mean", "final_success", "normalised", "delivered")
-
-
-def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Step]]:
-    """Every leg is a checkpoint."""
-    steps: list[Step] = []
-    store = Store(root)
-    until = options.pop("until", None)
-    with Stop(**options.pop("stop", {})) as stop:
-
-        def watch(step: Step) -> None:
-            steps.append(step)
-            if until is not None and until(step):
-                stop._reason = "the test says so"
-
-        outcome = work(store, plan(suite, store, 2), stop, watch, every=0, **options)
-    return outcome, steps
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("finished")
-    outcome, steps = trained(tiny(), root)
-    assert outcome == (2, 0, "")
-    assert [step.leg for step in steps if step.what == "training"] == 2 * [1, 2, 3, 4, 5, 6]
-    return root
 
 
 def test_what_is_stored(finished: Path) -> None:

@@ -1,4 +1,4 @@
-"""A worker to be disturbed: `clew run` as a process, with a checkpoint after every leg."""
+"""Workers to be disturbed, with a checkpoint after every leg: here, or `clew run` as a process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clew.suite import Outcome, Step, Stop, Suite, plan, work
+from clew.suite.store import Store
 from tests.suite.declared import as_toml, declared
 
 OUTCOME = ("result.json", "curve.npz", "diagnostics.npz", "agent.npz")
@@ -22,6 +24,22 @@ def results(store: Path) -> dict[str, bytes]:
         for path in sorted((store / "runs").glob("*/*"))
         if path.name in OUTCOME
     }
+
+
+def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Step]]:
+    """Packs of two, trained here until a step for which `until` is true."""
+    steps: list[Step] = []
+    store = Store(root)
+    until = options.pop("until", None)
+    with Stop(**options.pop("stop", {})) as stop:
+
+        def watch(step: Step) -> None:
+            steps.append(step)
+            if until is not None and until(step):
+                stop._reason = "the test says so"
+
+        outcome = work(store, plan(suite, store, 2), stop, watch, every=0, **options)
+    return outcome, steps
 
 
 class Trial:
