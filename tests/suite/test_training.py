@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from clew.cli.run import execute
 from clew.suite import Step, plan
 from clew.suite.fleet import Order
 from clew.suite.progress import last_news, unfinished
-from clew.suite.store import CannotWrite, Store, count, scan
+from clew.suite.store import CannotWrite, Store, count, merge, scan
 from clew.validate import BadInput
 from tests.suite.declared import LEG, LEGS, tiny
 from tests.suite.store.faults import failing, nth, watched
@@ -132,6 +133,21 @@ def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil:
     assert [each["was"] for each in Store(tmp_path).set_aside()] == [
         str(newest.relative_to(tmp_path))
     ]
+
+
+@pytest.mark.parametrize("way", ["merged", "copied"])
+def test_a_store_is_taken_elsewhere_and_goes_on(finished: Path, tmp_path: Path, way: str) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    trained(tiny(), here, until=lambda step: step.leg == 3)
+    if way == "copied":
+        shutil.copytree(here, there)
+    else:
+        # which knows another run of the pack already
+        trained(tiny(seeds=[2]), there)
+        assert len(merge(Store(there), Store(here, read_only=True)).checkpoints) == 1
+    _, steps = trained(tiny(), there)
+    assert (steps[0].what, steps[0].leg) == ("compiling", 3)
+    assert results(there) == results(finished)
 
 
 def test_another_versions_checkpoint_is_refused_with_a_way_out(tmp_path: Path) -> None:

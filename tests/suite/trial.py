@@ -43,14 +43,13 @@ def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Ste
 
 
 class Trial:
-    """A suite file, and programs compiled once for all workers."""
+    """A suite file, and the command that trains it; what is compiled is shared (`conftest`)."""
 
     def __init__(self, folder: Path, **changes: Any) -> None:
         self.file = folder / "tiny.toml"
         self.file.write_text(as_toml(declared(**changes)), encoding="utf-8")
         self._environment = {
             **os.environ,
-            "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
         }
