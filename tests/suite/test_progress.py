@@ -157,7 +157,7 @@ def test_status_tells_who_is_at_work(store: Store, capsys: pytest.CaptureFixture
         telling(lease, nothing)(Step(other, "stopped", 2, 6))
     status(store.root)
     told = capsys.readouterr().out
-    numbers = "3/6 legs, success 0.25, 200 steps/s, compiled in 2 s, 2 min left"
+    numbers = "3/6 legs, 2 min left, success 0.25, 200 steps/s, compiled in 2 s"
     assert f"at work: {name}: {numbers} (process {holder.pid} on " in told
     assert f"stopped: {other}: 2/6 legs" in told
     status(store.root, json=True)
@@ -198,7 +198,7 @@ def test_what_was_done_before_does_not_count_as_speed(
         whole.add(Step("ours", "training", resumed + leg + 1, total, 10, 1.0), (leg + 1) * pace)
     assert whole.done == found * total + resumed + trained
     assert whole.left(trained * pace) == pytest.approx(legs * pace)
-    assert f"{found} packs done, 10 steps/s" in whole.words(trained * pace)
+    assert whole.words(trained * pace).endswith(f" left, {found} packs done, 10 steps/s")
     # a failure is the end of a pack, and no progress
     whole.add(Step("ours", "failed", total, total), trained * pace)
     assert whole.left(trained * pace) == 0

@@ -18,6 +18,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from clew.suite import Step
 from clew.suite.steps import OVER
 
+WIDE = 130
+"""Columns of a terminal from which on there is room for whole names and long bars."""
+NAME, BAR = 24, 10
+"""Columns for each where there is not."""
+BESIDE = NAME + BAR + 16
 SAY_EVERY = 60.0
 """Seconds between two lines about the whole, where there is no terminal to draw bars on."""
 
@@ -36,7 +41,7 @@ class Display:
         self._lines = not as_json and not console.is_terminal
         self._bars = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(40 if console.width >= WIDE else BAR),
             MofNCompleteColumn(),
             TextColumn("{task.fields[told]}"),
             console=console,
@@ -66,7 +71,7 @@ class Display:
             return
         self._whole.add(step, self._clock())
         told = self._whole.words(self._clock())
-        self._bars.update(self._whole_bar, completed=self._whole.done, told=told)
+        self._bars.update(self._whole_bar, completed=self._whole.done, told=self._fitting(told))
         if step.what == "found":
             return
         self._show(step)
@@ -80,13 +85,21 @@ class Display:
 
     def _show(self, step: Step) -> None:
         if step.name not in self._packs:
-            self._packs[step.name] = self._bars.add_task(step.name, total=step.legs, told="")
+            name = step.name if self.console.width >= WIDE else ending(step.name)
+            self._packs[step.name] = self._bars.add_task(name, total=step.legs, told="")
         self._bars.update(
             self._packs[step.name],
             completed=step.leg,
-            told=in_words(step),
+            told=self._fitting(in_words(step)),
             visible=step.what in ("compiling", "training"),
         )
+
+    def _fitting(self, told: str) -> str:
+        """As many words as there is room for beside a name, a bar and a count."""
+        words = told.split(", ")
+        while len(words) > 1 and len(", ".join(words)) > self.console.width - BESIDE:
+            words.pop()
+        return ", ".join(words)
 
 
 class Whole:
@@ -125,9 +138,9 @@ class Whole:
         steps = self._last.values()
         at_work = [step for step in steps if step.what == "training" and step.seconds]
         speed = sum(step.steps / step.seconds for step in at_work)
-        words = [f"{sum(step.what in OVER for step in steps)} packs done"]
+        words = [f"{duration(left)} left"] if not math.isnan(left := self.left(now)) else []
+        words.append(f"{sum(step.what in OVER for step in steps)} packs done")
         words += [f"{speed:,.0f} steps/s"] if speed else []
-        words += [f"{duration(left)} left"] if not math.isnan(left := self.left(now)) else []
         return ", ".join(words)
 
     def _trained(self, name: str) -> int:
@@ -135,17 +148,24 @@ class Whole:
 
 
 def in_words(step: Step) -> str:
-    """Success so far, speed, time left; and compilation, apart."""
+    """Time left, success so far, speed; and compilation, apart. What matters most stands first."""
     if step.what == "compiling":
         return "compiling"
-    words = [] if math.isnan(step.success) else [f"success {step.success:.2f}"]
+    words = []
+    if step.what == "training" and not math.isnan(step.left):
+        words.append(f"{duration(step.left)} left")
+    if not math.isnan(step.success):
+        words.append(f"success {step.success:.2f}")
     if step.seconds:
         words.append(f"{step.steps / step.seconds:,.0f} steps/s")
     if step.compiled >= 1:
         words.append(f"compiled in {duration(step.compiled)}")
-    if step.what == "training" and not math.isnan(step.left):
-        words.append(f"{duration(step.left)} left")
     return ", ".join(words)
+
+
+def ending(name: str, width: int = NAME) -> str:
+    """Of a long name the part in which packs differ."""
+    return name if len(name) <= width else "…" + name[1 - width :]
 
 
 def duration(seconds: float) -> str:
