@@ -22,7 +22,7 @@ from clew.suite.store.seal import Seal
 from clew.suite.suite import Suite
 
 FILE = "progress.json"
-EVERY = 2.0
+EVERY = 5.0
 """Seconds between two that say the same but for the numbers."""
 
 
