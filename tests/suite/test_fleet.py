@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -92,6 +95,24 @@ def test_a_missing_extra_is_named(place: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match=rf"pip install 'clew\[{place}\]'"):
         launcher(place)
+
+
+@pytest.mark.parametrize("error", [Exception, ConnectionError, RuntimeError])
+def test_a_ray_that_does_not_start_is_told_in_a_sentence(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray raises a bare `Exception` when a node is not up in time."""
+
+    def init(**options: Any) -> None:
+        raise error("The node timed out.\nMuch more.")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    monkeypatch.delitem(sys.modules, "clew.suite.fleet.ray", raising=False)
+    launch = importlib.import_module("clew.suite.fleet.ray").launch
+    order = Order(suite=SUITE, store=tmp_path / "store")
+    with pytest.raises(BadInput, match=r"^Ray did not start.*: The node timed out\.$"):
+        launch(order, Resources(), Stop(), print)
+    monkeypatch.delitem(sys.modules, "clew.suite.fleet.ray")
 
 
 def test_a_worker_without_time_leaves_all(tmp_path: Path) -> None:
