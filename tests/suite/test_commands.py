@@ -184,7 +184,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
         for second in range(150):
             now[0] = float(second)
             leg = min(2 + second // 25, 6)
-            display(Step("b-x2-00000000", "training", leg, 6, 100, 0.5, 0.25))
+            display(Step("b-x2-00000000", "training", leg, 6, 100, 0.5, 0.25, left=6.0 - leg))
     told = file.getvalue().splitlines()
     assert len(told) == 2
     assert told[0].startswith("all packs: 4/18 legs, ")

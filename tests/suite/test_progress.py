@@ -183,28 +183,39 @@ def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @given(
-    legs=st.integers(1, 50),
-    found=st.integers(0, 20),
-    resumed=st.integers(0, 40),
-    trained=st.integers(1, 40),
+    legs=st.integers(32, 70),
+    others=st.integers(1, 6),
+    at_work=st.integers(1, 4),
+    found=st.integers(0, 5),
+    resumed=st.integers(0, 30),
     pace=st.floats(0.1, 100),
+    compiled=st.floats(0, 300),
 )
-def test_what_was_done_before_does_not_count_as_speed(
-    legs: int, found: int, resumed: int, trained: int, pace: float
+def test_the_time_left_is_what_it_takes(
+    legs: int, others: int, at_work: int, found: int, resumed: int, pace: float, compiled: float
 ) -> None:
-    total = resumed + trained + legs
-    whole = Whole((found + 1) * total)
+    """Of equal packs at an equal pace; what was done before does not count as speed."""
+    whole = Whole((found + at_work + others) * legs)
     for pack in range(found):
-        whole.add(Step(f"found-{pack}", "found", total, total), 0.0)
-    whole.add(Step("ours", "compiling", resumed, total), 0.0)
-    for leg in range(trained):
-        whole.add(Step("ours", "training", resumed + leg + 1, total, 10, 1.0), (leg + 1) * pace)
-    assert whole.done == found * total + resumed + trained
-    assert whole.left(trained * pace) == pytest.approx(legs * pace)
-    assert whole.words(trained * pace).endswith(f" left, {found} packs done, 10 steps/s")
-    # a failure is the end of a pack, and no progress
-    whole.add(Step("ours", "failed", total, total), trained * pace)
-    assert whole.left(trained * pace) == 0
+        whole.add(Step(f"found-{pack}", "found", legs, legs))
+    for pack in range(at_work):
+        whole.add(Step(f"ours-{pack}", "compiling", resumed, legs))
+        assert pack or "left" not in whole.words()
+        left = (legs - resumed - 1) * pace
+        trained = (resumed + 1, legs, 10, 1.0, 0.5, compiled, left)
+        whole.add(Step(f"ours-{pack}", "training", *trained))
+    assert whole.done == found * legs + at_work * (resumed + 1)
+    now = (legs - resumed - 1) * pace
+    rest = others * (legs * pace + compiled)
+    assert whole.left() == pytest.approx(now + rest / at_work)
+    assert whole.words().endswith(f" left, {found} packs done, {10 * at_work} steps/s")
+    # a failure is the end of a pack
+    for pack in range(at_work):
+        whole.add(Step(f"ours-{pack}", "failed", legs, legs))
+    assert whole.left() >= others * legs * pace * (1 - 1e-9)
+    unknown = Whole(None)
+    unknown.add(Step("ours", "training", 1, 2, 10, 1.0, 0.5, 1.0, 1.0))
+    assert "left" not in unknown.words()
 
 
 @given(st.floats(0, 1e8))

@@ -10,7 +10,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -69,8 +69,8 @@ class Display:
         if self.as_json:
             print(json.dumps(step.plain()), flush=True)
             return
-        self._whole.add(step, self._clock())
-        told = self._whole.words(self._clock())
+        self._whole.add(step)
+        told = self._whole.words()
         self._bars.update(self._whole_bar, completed=self._whole.done, told=self._fitting(told))
         if step.what == "found":
             return
@@ -103,48 +103,60 @@ class Display:
 
 
 class Whole:
-    """All packs together. What was done before this watcher came says nothing about the pace."""
+    """All packs together."""
 
     def __init__(self, legs: int | None) -> None:
         self.legs = legs
-        self._first: dict[str, int] = {}
         self._last: dict[str, Step] = {}
-        self._began: float | None = None
+        self._pace: dict[str, float] = {}
+        """Seconds for a leg."""
 
     @property
     def done(self) -> int:
         """Legs."""
         return sum(step.leg for step in self._last.values())
 
-    def add(self, step: Step, now: float) -> None:
-        """A step, and when it was seen."""
-        if step.what in ("found", "failed"):
-            # what is skipped was not trained
-            self._first[step.name] = step.leg - self._trained(step.name)
-        elif self._began is None:
-            self._began = now
-        self._first.setdefault(step.name, step.leg)
+    def add(self, step: Step) -> None:
+        """A step of any pack."""
         self._last[step.name] = step
+        if step.leg < step.legs and not math.isnan(step.left):
+            self._pace[step.name] = step.left / (step.legs - step.leg)
 
-    def left(self, now: float) -> float:
-        """Seconds until the end, at the pace until now, compilation included; NaN if unknown."""
-        trained = sum(map(self._trained, self._last))
-        if self.legs is None or self._began is None or trained <= 0:
+    def left(self) -> float:
+        """Seconds until the end, if all go on as those that were seen; NaN if none was.
+
+        As many packs as are at work now share the work; what nobody has begun is compiled first.
+        """
+        if self.legs is None or not self._pace:
             return float("nan")
-        return max(0.0, (self.legs - self.done) * (now - self._began) / trained)
+        seen, pace = self._last.values(), _mean(self._pace.values())
+        compiled = _mean(self._last[name].compiled for name in self._pace)
+        at_work = [
+            (step.legs - step.leg) * self._pace.get(step.name, pace)
+            + (compiled if step.what == "compiling" else 0.0)
+            for step in seen
+            if step.what in ("compiling", "training")
+        ]
+        waiting = [step.legs - step.leg for step in seen if step.what == "stopped"]
+        others = self.legs - sum(step.legs for step in seen)
+        rest = (others + sum(waiting)) * pace
+        rest += (others / _mean(step.legs for step in seen) + len(waiting)) * compiled
+        return max([*at_work, (sum(at_work) + rest) / max(1, len(at_work))])
 
-    def words(self, now: float) -> str:
-        """Packs done, speed, time left."""
+    def words(self) -> str:
+        """Time left, packs done, speed."""
         steps = self._last.values()
         at_work = [step for step in steps if step.what == "training" and step.seconds]
         speed = sum(step.steps / step.seconds for step in at_work)
-        words = [f"{duration(left)} left"] if not math.isnan(left := self.left(now)) else []
+        words = [f"{duration(left)} left"] if not math.isnan(left := self.left()) else []
         words.append(f"{sum(step.what in OVER for step in steps)} packs done")
         words += [f"{speed:,.0f} steps/s"] if speed else []
         return ", ".join(words)
 
-    def _trained(self, name: str) -> int:
-        return self._last[name].leg - self._first[name] if name in self._last else 0
+
+def _mean(values: Iterable[float]) -> float:
+    every = list(values)
+    return sum(every) / len(every)
 
 
 def in_words(step: Step) -> str:
