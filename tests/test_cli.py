@@ -2,34 +2,82 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
 from pathlib import Path
 
+import pytest
+
 import clew
+from tests.cli.called import called
 
 
-def clew_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "from clew.cli import main; main()"
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("demo --workers 0", "workers=0 is not valid; it must be a whole number of at least 1"),
+        ("demo --out FILE", "'FILE/demo/clew-store.json' cannot be read"),
+        ("bench train --architectures GRUU", r".*'GRUU'.*did you mean 'GRU'"),
+        ("bench train --chunk 60", r"chunk=60 is not valid"),
+        ("lst", r"command='lst' is not valid; choose .*did you mean 'list'"),
+        ("status MISSING", "'MISSING' does not exist; name the folder of a store"),
+        ("show x --store MISSING", "'MISSING' does not exist; name the folder of a store"),
+        ("report MISSING", "'MISSING' does not exist; name the folder of a store"),
+        ("merge MISSING FILE", "'MISSING' does not exist; name the folder of a store"),
+        ("status FILE", "'FILE' is not a folder"),
+        ("run nothing", r"suite='nothing' is not valid; choose 'paper'.*or the path of a \.toml"),
+        ("run MISSING.toml", r"'MISSING.toml' is not a file"),
+        ("run demo --store FILE", r"'FILE' is not a folder"),
+        ("run demo --time-limit soon", "time_limit='soon' is not valid; write 90s"),
+        ("run demo --pack-size 0", "pack_size=0 is not valid"),
+        ("run demo --partition x", "partition='x' means nothing with --on local"),
+        ("train TinyReproduce --reward dense --architecture GRU --steps 1",
+         "steps=1 is not valid; it must be at least 81920"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_answered_in_a_sentence(words: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    paths = {"FILE": str(tmp_path / "file"), "MISSING": str(tmp_path / "missing")}
+    for name, path in paths.items():
+        words, said = words.replace(name, path), said.replace(name, re.escape(path))
+    done = called(*words.split())
+    assert done.code == 2
+    assert re.match(f"clew: {said}", done.err), done.err
+    assert done.err.count("\n") == 1
+    assert done.out.strip() == "" or words.startswith("demo --out")  # having said what for
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_mistakes_are_answered_in_a_sentence(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    mistakes = (
-        ["demo", "--workers", "0"],
-        ["demo", "--out", str(file)],
-        ["bench", "train", "--architectures", "GRUU"],
-        ["bench", "train", "--chunk", "60"],
-    )
-    for arguments in mistakes:
-        done = clew_command(*arguments)
-        assert done.returncode == 2
-        assert done.stderr.startswith("clew: ")
-        assert "Traceback" not in done.stderr
+def test_without_a_word_it_helps() -> None:
+    done = called()
+    assert done.code == 0
+    assert done == called("--help")
+    assert "list" in done.out
+    assert "bottleneck?" in done.out
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("run", "SUITE"), ("train", "ENVIRONMENT"), ("status", "[STORE]"), ("show", "RUN"),
+        ("report", "[STORE]"), ("probe", "SUITE"), ("merge", "FROM INTO"), ("classify", "NAME"),
+        ("list", ""), ("bench", "{train}"), ("demo", ""),
+    ],
+)  # fmt: skip
+def test_help_names_what_is_meant(command: str, shown: str) -> None:
+    done = called(command, "--help")
+    assert done.code == 0
+    usage = done.out.splitlines()[0]
+    assert usage.startswith(f"usage: clew {command} [-h]")
+    assert f" {shown}" in usage
+    assert "None" not in done.out.replace("None on SLURM", "")
+
+
+def test_a_number_that_is_none() -> None:
+    done = called("run", "demo", "--pack-size", "x")
+    assert done.code == 2
+    assert "Error parsing --pack-size: invalid literal for int()" in done.err
+    assert "NoneType" not in done.err
 
 
 def test_version() -> None:
-    assert clew_command("--version").stdout.strip() == f"clew {clew.__version__}"
+    assert called("--version").out.strip() == f"clew {clew.__version__}"

@@ -115,7 +115,7 @@ def test_an_empty_store(tmp_path: Path) -> None:
     Store(tmp_path / "results")
     with pytest.raises(BadInput, match="holds no runs yet"):
         report(tmp_path / "results")
-    with pytest.raises(BadInput, match="is not a store"):
+    with pytest.raises(BadInput, match="nowhere' does not exist; name the folder of a store"):
         report(tmp_path / "nowhere")
 
 

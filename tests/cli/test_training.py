@@ -40,23 +40,18 @@ def test_flags_train_the_same_runs_as_a_suite(
     assert all(wanted[name].config == rows[name].config for name in rows)
 
 
-def test_mistakes_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_explained(tmp_path: Path) -> None:
     whole = ["TinyReproduce", *FLAGS, "--steps", "9999999", "--store", str(tmp_path / "s")]
     for flags, said in (
         (["--architecture", "GRUU"], "did you mean 'GRU'"),
         (["--environment-options", "k"], "write name=value"),
         (["--environment-options", "k=2", "k=3"], "twice"),
         (["--steps", "1"], "must be at least 81920, one leg"),
+        (["--settings.chunk", "60"], "^chunk=60 is not valid; it must divide"),
+        (["--knobs.gamma", "2"], "^gamma=2.0 is not valid; .* from 0 to 1"),
     ):
         with pytest.raises(BadInput, match=said):
             tyro.cli(train, args=[*whole, *flags])
-    for flags, said in (
-        (["--settings.chunk", "60"], "must divide"),
-        (["--knobs.gamma", "2"], "from 0 to 1"),
-    ):
-        with pytest.raises(SystemExit, match="2"):
-            tyro.cli(train, args=[*whole, *flags])
-        assert said in capsys.readouterr().err
     assert not (tmp_path / "s").exists()
 
 
@@ -80,7 +75,7 @@ def test_merge(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert len(json.loads(capsys.readouterr().out)["same"]) == 4
     with pytest.raises(BadInput, match="the same store"):
         merge(trained, trained)
-    with pytest.raises(BadInput, match="is not a store"):
+    with pytest.raises(BadInput, match="does not exist"):
         merge(tmp_path / "nowhere", tmp_path / "copy")
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
-from collections.abc import Mapping
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.clusters.things import LEGS, RUNS, Command, in_the_middle, results, trained
+from tests.clusters.things import LEGS, RUNS, SHOWN, Command, in_the_middle, results, trained
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.clusters
@@ -31,6 +35,7 @@ def test_a_killed_worker_costs_one_leg(
     os.kill(process, signal.SIGKILL)
     assert command.ends() == 0, command.said()
     assert "a worker died" in command.said()
+    assert len(SHOWN.findall(command.said())) == RUNS
     assert results(command.store) == undisturbed
     legs = trained(command.store)
     assert len(legs) == RUNS * LEGS
@@ -63,3 +68,35 @@ def test_a_worker_that_fails_is_told_of(tmp_path: Path, cache: Path) -> None:
     command = Command(tmp_path, cache, "store", *TWO)
     assert command.ends() == 5, command.said()
     assert command.said().count("a worker failed: CannotRead") == 2
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a cluster that is there before the command, and has a token of its own."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    monkeypatch.delenv("RAY_ADDRESS")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    start = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block"]
+    start += ["--num-cpus=2", f"--port={address.rpartition(':')[2]}", "--include-dashboard=false"]
+    with (tmp_path / "ray.log").open("wb") as log:
+        head = subprocess.Popen([*start, "--disable-usage-stats"], stdout=log, stderr=log)
+    try:
+        yield address
+    finally:
+        head.terminate()
+        head.wait(60)
+
+
+def test_a_cluster_that_is_there_is_used_and_stays(
+    tmp_path: Path, cache: Path, undisturbed: Mapping[str, bytes], running: str
+) -> None:
+    command = Command(tmp_path, cache, "store", *TWO, RAY_ADDRESS=running)
+    assert command.ends() == 0, command.said()
+    assert results(command.store) == undisturbed
+    assert len(SHOWN.findall(command.said())) == RUNS
+    again = Command(tmp_path, cache, "store", *TWO, RAY_ADDRESS=running)
+    assert again.ends() == 0, again.said()
+    assert set(trained(command.store).values()) == {1}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clusters.slurm import cluster, missing
-from tests.clusters.things import LEGS, RUNS, Command, in_the_middle, results, trained
+from tests.clusters.things import LEGS, RUNS, SHOWN, Command, in_the_middle, results, trained
 
 pytest.importorskip("submitit")
 pytestmark = [pytest.mark.clusters, pytest.mark.skipif(bool(missing()), reason=missing())]
@@ -58,6 +58,7 @@ def test_a_preempted_job_writes_a_checkpoint_and_is_queued_again(
     restarts = ("scontrol", "show", "job", job)
     command.until(lambda: "Restarts=1" in ask(slurm, *restarts))
     assert command.ends() == 0, command.said()
+    assert len(SHOWN.findall(command.said())) == RUNS
     assert results(command.store) == undisturbed
     legs = trained(command.store)
     assert len(legs) == RUNS * LEGS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 from tests.suite.store.things import contents
 
 RUNS, LEGS = 3, 150
+SHOWN = re.compile(r"-x1-[0-9a-f]{8}: finished, success \d\.\d\d, [\d,]+ steps/s")
 SUITE = f"""
 [[block]]
 environment = "TinyReproduce"

@@ -97,9 +97,6 @@ def test_status_of_nothing(tmp_path: Path) -> None:
         status(tmp_path / "missing")
     with pytest.raises(BadInput, match="is not a store"):
         status(tmp_path)
-    done = clew_command("status", str(tmp_path / "missing"))
-    assert done.returncode == 2
-    assert done.stderr.startswith("clew: ")
     assert not list(tmp_path.iterdir())
 
 
@@ -108,7 +105,8 @@ def test_status_of_an_empty_store(tmp_path: Path, capsys: pytest.CaptureFixture[
     status(tmp_path)
     assert "no runs" in capsys.readouterr().out
     status(tmp_path, json=True)
-    assert json.loads(capsys.readouterr().out) == {"counts": {}, "arms": [], "troubles": []}
+    nothing = {"counts": {}, "arms": [], "troubles": [], "packs": []}
+    assert json.loads(capsys.readouterr().out) == nothing
 
 
 def test_a_store_of_other_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,6 +162,33 @@ def test_progress_in_words(terminal: bool) -> None:
     assert "c-x2-00000000: failed\n" in told
     if terminal:
         assert "15/18" in told  # 6 found, 2 + 1 trained, 6 failed
+
+
+def test_progress_fits_a_narrow_terminal() -> None:
+    """The end of the name, how far it is and how long it takes are there; the rest if it fits."""
+    file = io.StringIO()
+    console = Console(file=file, width=80, force_terminal=True, color_system=None)
+    name = "mysterypath-grid-penalty-gateddeltanet-noveld-x10-7086f0fa"
+    with Display(console, 1600) as display:
+        display(Step(name, "training", 642, 800, 1000, 0.05, 0.62, 31.0, 420.0))
+    shown = file.getvalue().splitlines()[-2]
+    assert "-x10-7086f0fa" in shown
+    assert "642/800" in shown
+    assert "7 min left, success 0.62" in shown
+
+
+def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One a minute, about the whole."""
+    file, now = io.StringIO(), [0.0]
+    with Display(Console(file=file, width=200), 18, clock=lambda: now[0]) as display:
+        for second in range(150):
+            now[0] = float(second)
+            leg = min(2 + second // 25, 6)
+            display(Step("b-x2-00000000", "training", leg, 6, 100, 0.5, 0.25, left=6.0 - leg))
+    told = file.getvalue().splitlines()
+    assert len(told) == 2
+    assert told[0].startswith("all packs: 4/18 legs, ")
+    assert told[0].endswith(" left, 0 packs done, 200 steps/s")
 
 
 def test_progress_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:

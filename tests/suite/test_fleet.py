@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.cli import fleet as command
-from clew.suite import Block, Stop, Suite
+from clew.suite import Block, Step, Stop, Suite, plan
 from clew.suite.fleet import NAMES, Order, Resources, launcher, serve
+from clew.suite.fleet.serve import write_line
 from clew.suite.fleet.share import share
+from clew.suite.progress import telling
 from clew.suite.store import Store
 from clew.validate import BadInput
 from tests.suite.store.things import outcome
@@ -90,10 +97,41 @@ def test_a_missing_extra_is_named(place: str, monkeypatch: pytest.MonkeyPatch) -
         launcher(place)
 
 
+@pytest.mark.parametrize("error", [Exception, ConnectionError, RuntimeError])
+def test_a_ray_that_does_not_start_is_told_in_a_sentence(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray raises a bare `Exception` when a node is not up in time."""
+
+    def init(**options: Any) -> None:
+        raise error("The node timed out.\nMuch more.")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    monkeypatch.delitem(sys.modules, "clew.suite.fleet.ray", raising=False)
+    launch = importlib.import_module("clew.suite.fleet.ray").launch
+    order = Order(suite=SUITE, store=tmp_path / "store")
+    with pytest.raises(BadInput, match=r"^Ray did not start.*: The node timed out\.$"):
+        launch(order, Resources(), Stop(), print)
+    monkeypatch.delitem(sys.modules, "clew.suite.fleet.ray")
+
+
 def test_a_worker_without_time_leaves_all(tmp_path: Path) -> None:
     with Stop(0.0) as stop:
         ended = serve(Order(suite=SUITE, store=tmp_path / "store", pack_size=2), stop)
     assert (ended.finished, ended.left, ended.stopped) == (0, 2, "the time limit is reached")
+
+
+def test_a_log_that_cannot_be_written_is_not_what_ends_a_worker(tmp_path: Path) -> None:
+    step = Step("pack-00000000", "training", 1, 2)
+    log, taken = tmp_path / "new" / "log", tmp_path / "taken"
+    for _ in range(2):
+        write_line(log, step)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["leg"] for line in lines] == [1, 1]
+    taken.touch()
+    write_line(taken / "log", step)
+    if os.path.exists("/dev/full"):
+        write_line(Path("/dev/full"), step)
 
 
 def finish(store: Store, status: str) -> None:
@@ -133,6 +171,40 @@ def test_the_exit_code_tells(
     said = capsys.readouterr()
     assert "sent out" in said.out
     assert said.err.count("a worker failed") == len(failures)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_workers_tell_is_shown_as_if_they_were_here(
+    as_json: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told: list[Step] = []
+
+    def launch(order: Order, _: Resources, stop: Stop, tell: Callable[[str], None]) -> list[str]:
+        store = Store(order.store)
+        tell("")
+        for each in plan(order.suite, store, 2):
+            name = store.pack([run.config for run in each.runs]).name
+            with store.claims().take(name) as lease:  # type: ignore[union-attr]
+                for what in ("compiling", "training", "finished"):
+                    leg = 0 if what == "compiling" else each.legs
+                    step = Step(name, what, leg, each.legs, 900, 3.0 * (leg > 0), 0.5, 9.0)
+                    telling(lease, told.append)(step)
+                    tell("")
+        return []
+
+    monkeypatch.setattr(command, "launcher", lambda place: launch)
+    order = Order(suite=SUITE, store=tmp_path / "store")
+    assert command.dispatch("ray", order, Resources(), as_json=as_json) == 4
+    lines = capsys.readouterr().out.splitlines()
+    if as_json:
+        assert [json.loads(line) for line in lines[:-1]] == [step.plain() for step in told]
+    else:
+        names = {step.name for step in told}
+        said = "finished, success 0.50, 300 steps/s, compiled in 9 s"
+        assert {f"{name}: {said}" for name in names} <= set(lines)
 
 
 def test_retry_happens_once_before_any_worker_starts(

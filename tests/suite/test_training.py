@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,41 +16,17 @@ import pytest
 import clew
 import clew.suite.training as training
 from clew.cli.run import execute
-from clew.suite import Outcome, Step, Stop, Suite, plan, work
+from clew.suite import Step, plan
 from clew.suite.fleet import Order
-from clew.suite.store import CannotWrite, Store, count, scan
+from clew.suite.progress import last_news, unfinished
+from clew.suite.store import CannotWrite, Store, count, merge, scan
 from clew.validate import BadInput
 from tests.suite.declared import LEG, LEGS, tiny
 from tests.suite.store.faults import failing, nth, watched
-from tests.suite.trial import results
+from tests.suite.trial import results, trained
 
 HIGH = 1e30
 NUMBERS = ("tail_mean", "final_success", "normalised", "delivered")
-
-
-def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Step]]:
-    """Every leg is a checkpoint."""
-    steps: list[Step] = []
-    store = Store(root)
-    until = options.pop("until", None)
-    with Stop(**options.pop("stop", {})) as stop:
-
-        def watch(step: Step) -> None:
-            steps.append(step)
-            if until is not None and until(step):
-                stop._reason = "the test says so"
-
-        outcome = work(store, plan(suite, store, 2), stop, watch, every=0, **options)
-    return outcome, steps
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("finished")
-    outcome, steps = trained(tiny(), root)
-    assert outcome == (2, 0, "")
-    assert [step.leg for step in steps if step.what == "training"] == 2 * [1, 2, 3, 4, 5, 6]
-    return root
 
 
 def test_what_is_stored(finished: Path) -> None:
@@ -69,6 +46,21 @@ def test_what_is_stored(finished: Path) -> None:
         assert agent
         assert all(name.startswith(("actor/", "policy/")) for name in agent)
     assert not list(finished.glob("packs/*"))
+
+
+def test_how_far_it_was_is_told_through_the_store(finished: Path) -> None:
+    told = [last_news(place) for place in finished.glob("leases/*")]
+    assert len(told) == 2
+    for news in told:
+        assert news is not None
+        step = news.step
+        assert (step.what, step.leg, step.legs) == ("finished", LEGS, LEGS)
+        assert step.steps == 2 * LEG * LEGS
+        assert step.seconds > 0
+        assert step.left == 0
+        assert 0 <= step.success <= 1
+    assert max(news.step.compiled for news in told if news) > 0.1
+    assert list(unfinished(Store(finished, read_only=True))) == []
 
 
 def test_who_made_it_is_stored(finished: Path) -> None:
@@ -141,6 +133,21 @@ def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil:
     assert [each["was"] for each in Store(tmp_path).set_aside()] == [
         str(newest.relative_to(tmp_path))
     ]
+
+
+@pytest.mark.parametrize("way", ["merged", "copied"])
+def test_a_store_is_taken_elsewhere_and_goes_on(finished: Path, tmp_path: Path, way: str) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    trained(tiny(), here, until=lambda step: step.leg == 3)
+    if way == "copied":
+        shutil.copytree(here, there)
+    else:
+        # which knows another run of the pack already
+        trained(tiny(seeds=[2]), there)
+        assert len(merge(Store(there), Store(here, read_only=True)).checkpoints) == 1
+    _, steps = trained(tiny(), there)
+    assert (steps[0].what, steps[0].leg) == ("compiling", 3)
+    assert results(there) == results(finished)
 
 
 def test_another_versions_checkpoint_is_refused_with_a_way_out(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A worker to be disturbed: `clew run` as a process, with a checkpoint after every leg."""
+"""Workers to be disturbed, with a checkpoint after every leg: here, or `clew run` as a process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clew.suite import Outcome, Step, Stop, Suite, plan, work
+from clew.suite.store import Store
 from tests.suite.declared import as_toml, declared
 
 OUTCOME = ("result.json", "curve.npz", "diagnostics.npz", "agent.npz")
@@ -24,15 +26,30 @@ def results(store: Path) -> dict[str, bytes]:
     }
 
 
+def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Step]]:
+    """Packs of two, trained here until a step for which `until` is true."""
+    steps: list[Step] = []
+    store = Store(root)
+    until = options.pop("until", None)
+    with Stop(**options.pop("stop", {})) as stop:
+
+        def watch(step: Step) -> None:
+            steps.append(step)
+            if until is not None and until(step):
+                stop._reason = "the test says so"
+
+        outcome = work(store, plan(suite, store, 2), stop, watch, every=0, **options)
+    return outcome, steps
+
+
 class Trial:
-    """A suite file, and programs compiled once for all workers."""
+    """A suite file, and the command that trains it; what is compiled is shared (`conftest`)."""
 
     def __init__(self, folder: Path, **changes: Any) -> None:
         self.file = folder / "tiny.toml"
         self.file.write_text(as_toml(declared(**changes)), encoding="utf-8")
         self._environment = {
             **os.environ,
-            "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
         }

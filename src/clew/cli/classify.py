@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from clew import envs
+from clew.cli.arguments import Subject
 from clew.cli.words import about_machine, about_profile, about_verdict, diagnosis_words
 from clew.machines import classify as decide
 from clew.machines import gallery
@@ -25,7 +26,7 @@ DRAWN = 60
 
 
 def classify(
-    what: str,
+    what: Subject,
     /,
     options: tuple[str, ...] = (),
     limit: int = POSTERIORS,

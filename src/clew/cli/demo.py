@@ -47,11 +47,11 @@ def demo(out: Path = Path("out"), workers: int | None = None) -> None:
     require_extra()
     suite = find_suite("demo")
     console, programs = Console(), grouped(suite)
+    team = min(cores(), len(programs)) if workers is None else whole_number("workers", workers, 1)
     runs, seeds = len(suite.runs()), len(suite.blocks[0].seed_list)
     console.print(Panel(OPENING.format(runs=runs, seeds=seeds), title="clew demo"))
     # A program is compiled by every worker that trains with it, so each is one pack.
     order = Order(suite=suite, store=out / "demo", pack_size=max(len(g) for _, g in programs))
-    team = min(cores(), len(programs)) if workers is None else whole_number("workers", workers, 1)
     code = execute(order, team)
     if code in (0, EXIT_FAILED):
         tell(order.store, out, console)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import sys
 from json import dumps
-from pathlib import Path
 
+from clew.cli.arguments import IntoPath, SourcePath
 from clew.cli.display import console_for
 from clew.cli.fleet import EXIT_FAILED
 from clew.suite.store import Store
@@ -24,7 +24,7 @@ WORDS = {
 }
 
 
-def merge(source: Path, into: Path, /, json: bool = False) -> None:
+def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
     """Copy the runs and checkpoints that one store knows and another does not; nothing is lost.
 
     Ends with 3 if results of one configuration differ, or if something could not be read.

@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from clew.cli.arguments import SuiteName
 from clew.cli.display import console_for
 from clew.cli.report import require_extra
 from clew.probes import document
@@ -41,7 +42,7 @@ SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity")
 
 
 def probe(
-    suite: str,
+    suite: SuiteName,
     /,
     store: Path = Path("results"),
     episodes: int = 200,
@@ -67,7 +68,7 @@ def probe(
     protocol = Protocol(episodes, seed)
     runs = find_suite(suite).runs()
     if not store.exists():
-        raise BadInput(f"store={str(store)!r} does not exist; name the folder of a store")
+        raise BadInput(f"{str(store)!r} does not exist; name the folder of a store")
     opened, console = Store(store), console_for(json)
     if predictions is not None:
         _register(opened, predictions, console)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import Progress
 
+from clew.cli.arguments import StorePath
 from clew.suite.store import Store
 from clew.validate import BadInput
 
@@ -22,7 +23,7 @@ PROOF_SECONDS = 20.0
 
 
 def report(
-    store: Path = Path("results"),
+    store: StorePath = Path("results"),
     /,
     against: str | None = None,
     out: Path | None = None,

@@ -10,6 +10,7 @@ from typing import Literal
 
 from rich.console import Console
 
+from clew.cli.arguments import SuiteName
 from clew.cli.display import Display, console_for
 from clew.cli.fleet import dispatch, exit_code, stay_off_devices
 from clew.cli.tables import summary
@@ -17,14 +18,15 @@ from clew.suite import Planned, Step, Stop, find_suite, plan, seconds_of, work
 from clew.suite.boards import write_boards
 from clew.suite.fleet import Order, Resources
 from clew.suite.fleet.local import Team
+from clew.suite.steps import Watch
 from clew.suite.store import Store
-from clew.suite.training import Watch
 
 EXIT_INTERRUPTED = 130
+NOTHING: dict[str, str] = {}
 
 
 def run(
-    suite: str,
+    suite: SuiteName,
     /,
     store: Path = Path("results"),
     pack_size: int | None = None,
@@ -39,7 +41,7 @@ def run(
     cpus: int | None = None,
     partition: str | None = None,
     job_time: str | None = None,
-    sbatch: dict[str, str] | None = None,
+    sbatch: dict[str, str] = NOTHING,
 ) -> None:
     """Train every run of a suite that is not finished yet. The same command goes on after a stop.
 
@@ -69,7 +71,7 @@ def run(
         cpus=cpus,
         partition=partition,
         job_time=job_time,
-        sbatch=sbatch or {},
+        sbatch=sbatch,
     )
     resources.only_for(on)
     order = Order(

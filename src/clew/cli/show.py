@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from clew.cli.arguments import RunName
 from clew.cli.display import console_for
 from clew.cli.film import write_film
 from clew.suite.store import RunFolder, Store, world_name
@@ -22,7 +23,7 @@ WIDTH = 60
 
 
 def show(
-    run: str,
+    run: RunName,
     /,
     store: Path = Path("results"),
     gif: Path | None = None,
@@ -162,7 +163,7 @@ def _film(
         console.print("its weights were not kept: there is nothing to film")
         return None
     path = gif or Path(f"{run.name}.gif")
-    console.print(f"\nfilming {episodes} episodes …", highlight=False)
+    console.print("\nfilming …")
     played = write_film(path, run.config, weights, episodes, seed)
     console.print(
         f"{path}: {sum(played.successes)} of {episodes} episodes succeeded, "

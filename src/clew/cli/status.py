@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
-from clew.cli.display import console_for
+from clew.cli.arguments import StorePath
+from clew.cli.display import console_for, duration, in_words
 from clew.cli.tables import show
+from clew.suite.progress import Standing, unfinished
 from clew.suite.store import Store, count, scan
-from clew.validate import BadInput
+
+SILENT = 60.0
+"""Seconds of silence that are worth a word: it compiles, waits, or is not there any more."""
 
 
-def status(store: Path = Path("results"), /, deep: bool = False, json: bool = False) -> None:
-    """Count runs by status, list arms with their tail means, and everything that failed, and why.
+def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool = False) -> None:
+    """Count runs by status, list arms with their tail means, what is at work, and what failed.
 
     Args:
         store: Folder of the results.
         deep: Verify every file's checksum too.
         json: Print one JSON object.
     """
-    if not store.exists():
-        raise BadInput(f"{str(store)!r} does not exist; name the folder of a store")
     opened = Store(store, read_only=True)
     rows = scan(opened, deep=deep)
-    console = console_for(json)
-    show(console, rows, count(rows), json)
+    console, packs = console_for(json), list(unfinished(opened))
+    show(console, rows, count(rows), json, packs=[_plain(each) for each in packs])
+    for each in packs if not json else []:
+        console.print(in_a_line(each), highlight=False, markup=False, soft_wrap=True)
     for aside in opened.set_aside():
         console.print(f"set aside: {aside}", highlight=False, markup=False)
+
+
+def in_a_line(pack: Standing) -> str:
+    """Who is at work on it, and how far."""
+    step, ago = pack.news.step, time.time() - pack.news.when
+    far = ", ".join(filter(None, (f"{step.leg}/{step.legs} legs", in_words(step))))
+    if pack.state == "died":
+        return f"left by a dead worker: {step.name}: {far}; whoever comes next goes on with it"
+    if pack.state == "stopped":
+        return f"stopped: {step.name}: {step.leg}/{step.legs} legs"
+    heard = f", last heard of {duration(ago)} ago" if ago > SILENT else ""
+    return f"at work: {step.name}: {far} ({pack.holder}{heard})"
+
+
+def _plain(pack: Standing) -> dict[str, Any]:
+    told = {"state": pack.state, "holder": pack.holder and str(pack.holder)}
+    return {**told, **pack.news.step.plain(), "when": pack.news.when}

@@ -32,13 +32,17 @@ def summary(
 
 
 def show(
-    console: Console, rows: Sequence[Row], counts: dict[str, int], as_json: bool = False
+    console: Console,
+    rows: Sequence[Row],
+    counts: dict[str, int],
+    as_json: bool = False,
+    **more: Any,
 ) -> None:
-    """Print a table of arms, and every run that failed with its reason."""
+    """Print a table of arms, and every run that failed with its reason; `more` goes into JSON."""
     if as_json:
         arms = [_numbers(*arm) for arm in _arms(rows)]
         told = [{"run": r.name, "status": r.status, "reason": r.reason} for r in rows if r.reason]
-        print(json.dumps({"counts": counts, "arms": arms, "troubles": told}))
+        print(json.dumps({"counts": counts, "arms": arms, "troubles": told, **more}))
         return
     for (environment, reward), arms in groupby(_arms(rows), lambda arm: arm[0][:2]):
         title = f"{escape(environment)} / {escape(reward)}"

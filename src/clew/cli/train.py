@@ -9,17 +9,35 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from clew.cli.arguments import WorldName
 from clew.cli.run import execute
 from clew.learner import Knobs, Settings
 from clew.suite import Block, Suite, seconds_of
 from clew.suite.fleet import Order
 from clew.validate import BadInput
 
-KNOBS, SETTINGS = Knobs(), Settings()
+
+@dataclasses.dataclass(frozen=True)
+class KnobFlags(Knobs):
+    """Numbers that runs of one program may differ in."""
+
+    def __post_init__(self) -> None:
+        """Checked with all the rest, and not while flags are read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SettingFlags(Settings):
+    """What a program is compiled for."""
+
+    def __post_init__(self) -> None:
+        """Checked with all the rest, and not while flags are read."""
+
+
+KNOBS, SETTINGS = KnobFlags(), SettingFlags()
 
 
 def train(
-    environment: str,
+    environment: WorldName,
     /,
     reward: str,
     architecture: str,
@@ -29,8 +47,8 @@ def train(
     environment_options: tuple[str, ...] = (),
     architecture_options: tuple[str, ...] = (),
     bonus_options: tuple[str, ...] = (),
-    knobs: Knobs = KNOBS,
-    settings: Settings = SETTINGS,
+    knobs: KnobFlags = KNOBS,
+    settings: SettingFlags = SETTINGS,
     store: Path = Path("results"),
     pack_size: int | None = None,
     time_limit: str | None = None,

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from clew.suite.library import find_suite, names
     from clew.suite.planning import Planned, plan
     from clew.suite.spec import RunSpec, from_config
+    from clew.suite.steps import Step
     from clew.suite.stop import Stop, seconds_of
     from clew.suite.suite import Block, Suite
     from clew.suite.toml import read_suite
-    from clew.suite.training import Step
     from clew.suite.worker import Outcome, work
 
 _HOMES = {
     "library": ("find_suite", "names"),
     "planning": ("Planned", "plan"),
     "spec": ("RunSpec", "from_config"),
+    "steps": ("Step",),
     "stop": ("Stop", "seconds_of"),
     "suite": ("Block", "Suite"),
     "toml": ("read_suite",),
-    "training": ("Step",),
     "worker": ("Outcome", "work"),
 }
 # A module may not have the name of something here: once imported, it would stand in its place.

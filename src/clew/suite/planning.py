@@ -20,6 +20,8 @@ from clew.suite.store import Store, digest
 from clew.suite.suite import Suite
 from clew.validate import whole_number
 
+Groups = list[tuple[tuple[str, Options], list[RunSpec]]]
+"""A program's bonus, and the runs that it trains."""
 MOST = 256
 """Runs in a pack: beyond it an accelerator gains nothing."""
 
@@ -51,21 +53,22 @@ class Planned(NamedTuple):
 def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[Planned]:
     """The packs of a suite in this store; `pack_size` counts only for whoever comes first."""
     groups = grouped(suite)
-    identity = digest([[run.identity for run in group] for _, group in groups])
     if pack_size is None:
         # what a bonus takes is little beside the rest, and tracing a program takes a second
         unlike = {_shape(group[0]): (bonus, group) for bonus, group in groups}
         pack_size = min(fitting_size(*each) for each in unlike.values())
     proposed = {"pack_size": whole_number("pack_size", pack_size, 1)}
-    size = store.agreed(f"plan-{identity[:16]}", proposed)["pack_size"]
-    return [
-        Planned(tuple(group[start : start + size]), bonus)
-        for bonus, group in groups
-        for start in range(0, len(group), size)
-    ]
+    return _packs(groups, store.agreed(_name(groups), proposed)["pack_size"])
 
 
-def grouped(suite: Suite) -> list[tuple[tuple[str, Options], list[RunSpec]]]:
+def planned(suite: Suite, store: Store) -> list[Planned] | None:
+    """The packs that somebody has decided on; None if nobody has yet."""
+    groups = grouped(suite)
+    agreed = store.agreement(_name(groups))
+    return None if agreed is None else _packs(groups, agreed["pack_size"])
+
+
+def grouped(suite: Suite) -> Groups:
     """Runs by the program that trains them."""
     runs = suite.runs()
     lodging: dict[object, tuple[str, Options]] = {}
@@ -106,6 +109,19 @@ def bytes_of(program: Program) -> int:
     s = program.settings
     rows = s.chunk * s.chunks_per_batch
     return 3 * held + 2 * 60 * 4 * rows * s.memory_width
+
+
+def _name(groups: Groups) -> str:
+    identity = digest([[run.identity for run in group] for _, group in groups])
+    return f"plan-{identity[:16]}"
+
+
+def _packs(groups: Groups, size: int) -> list[Planned]:
+    return [
+        Planned(tuple(group[start : start + size]), bonus)
+        for bonus, group in groups
+        for start in range(0, len(group), size)
+    ]
 
 
 def _shape(run: RunSpec) -> object:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from clew.learner import Pack, Progress, State, from_arrays, legs, to_arrays
+from clew.learner import Pack, State, from_arrays, legs, to_arrays
 from clew.suite.planning import Planned
 from clew.suite.provenance import provenance
 from clew.suite.record import Record, result_of, with_steps
+from clew.suite.steps import Account, Watch
 from clew.suite.stop import Stop
 from clew.suite.store import Conflict, Lease, PackFolder
 from clew.validate import BadInput
@@ -20,23 +20,6 @@ from clew.validate import BadInput
 STATE, RECORD, SPENT = "state/", "record/", "seconds"
 CHECKPOINT_EVERY = 120.0
 """Seconds of training that a crash may cost."""
-Watch = Callable[["Step"], None]
-
-
-class Step(NamedTuple):
-    """Where a pack stands, for whoever watches."""
-
-    name: str
-    what: Literal["compiling", "training", "finished", "stopped", "failed", "found"]
-    """found: it had come to its end already, here or elsewhere."""
-    leg: int
-    legs: int
-    steps: int
-    """Environment steps of all its runs since it was taken up."""
-    seconds: float
-    """Spent on them, compilation apart."""
-    success: float
-    """Mean over runs at the last evaluation; NaN before the first."""
 
 
 def train_pack(
@@ -52,14 +35,15 @@ def train_pack(
     done, state, record, spent = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
-    began = {"leg": done, "spent": spent}
-    watch(Step(folder.name, "compiling", done, total, 0, 0.0, float("nan")))
+    told = Account(folder.name, done, total, pack.program.settings.leg * len(pack))
+    watch(told.step("compiling"))
     saved = time.monotonic()
     for now in legs(pack, budget, state, done):
         record.add(now.record)
         spent += now.seconds
         state, done = now.state, now.leg
-        watch(_step(folder, "training", pack, now, began, spent))
+        told.add(now)
+        watch(told.step("training"))
         if done == total:
             break
         late = time.monotonic() - saved >= every
@@ -67,13 +51,12 @@ def train_pack(
             folder.checkpoints.save(done, _checkpoint(state, record, spent), lease)
             saved = time.monotonic()
             if stop.after(now.seconds):
-                watch(_step(folder, "stopped", pack, now, began, spent))
+                watch(told.step("stopped"))
                 return False
     assert state is not None
     _write(planned, folder, pack, state, record, spent, lease)
     folder.checkpoints.clear()
-    success = _mean(record.arrays["evaluation/success"][:, -1])
-    watch(Step(folder.name, "finished", total, total, 0, 0.0, success))
+    watch(told.step("finished"))
     return True
 
 
@@ -138,17 +121,3 @@ def _actor(weights: dict[str, np.ndarray], run: int) -> dict[str, np.ndarray]:
         for name, array in weights.items()
         if name.startswith(parts)
     }
-
-
-def _step(
-    folder: PackFolder, what: Any, pack: Pack, now: Progress, began: dict[str, Any], spent: float
-) -> Step:
-    steps = (now.leg - began["leg"]) * pack.program.settings.leg * len(pack)
-    success = _mean(np.asarray(now.record.evaluation.success))
-    return Step(folder.name, what, now.leg, now.legs, steps, spent - began["spent"], success)
-
-
-def _mean(success: np.ndarray) -> float:
-    """Over the runs that have not diverged; NaN if all have."""
-    sound = success[~np.isnan(success)]
-    return float(sound.mean()) if len(sound) else float("nan")

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from clew.suite.planning import Planned
+from clew.suite.progress import telling
 from clew.suite.provenance import provenance
+from clew.suite.steps import Watch, over
 from clew.suite.stop import Stop
 from clew.suite.store import Lease, LeaseLost, PackFolder, Store
-from clew.suite.training import CHECKPOINT_EVERY, Step, Watch, train_pack
+from clew.suite.training import CHECKPOINT_EVERY, train_pack
 from clew.validate import BadInput
 
 POLL = 2.0
@@ -51,12 +53,11 @@ def work(
             if lease is not None:
                 idle = False
                 with lease:
-                    _settle(planned, folder, lease, stop, watch, every)
+                    _settle(planned, folder, lease, stop, telling(lease, watch), every)
             if _over(folder):
                 todo.remove(each)
                 if lease is None:
-                    legs = planned.legs
-                    watch(Step(folder.name, "found", legs, legs, 0, 0.0, float("nan")))
+                    watch(over(folder.name, "found", planned.legs))
             if stop.reason:
                 break
         if todo and idle:
@@ -84,8 +85,7 @@ def _settle(
         # one pack's failure is recorded, and the others go on
         with contextlib.suppress(LeaseLost):
             _fail(folder, lease, error)
-        legs = planned.legs
-        watch(Step(folder.name, "failed", legs, legs, 0, 0.0, float("nan")))
+        watch(over(folder.name, "failed", planned.legs))
 
 
 def _fail(folder: PackFolder, lease: Lease, error: Exception) -> None:

@@ -121,7 +121,7 @@ def sound(name: str, root: Path) -> None:
 
 
 def every_point(name: str, case: Case, folder: Path) -> int:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     whole = folder / "whole"
     case.prepare(whole)
     calls = calls_of(lambda: case.act(whole))

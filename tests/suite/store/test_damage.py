@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.suite.store import RunFolder, Store, finding, scan
-from clew.suite.store.finding import CONFIG, CURVE, DIAGNOSTICS, FAILURE, PROVENANCE, RESULT
+from clew.suite.store.finding import AGENT, CONFIG, CURVE, DIAGNOSTICS, FAILURE, PROVENANCE, RESULT
 from tests.suite.store import things
 from tests.suite.store.things import SPOIL, config, contents, finish, outcome
 
-ROLES = (CONFIG, PROVENANCE, CURVE, DIAGNOSTICS, RESULT)
+ROLES = (CONFIG, PROVENANCE, CURVE, DIAGNOSTICS, AGENT, RESULT)
 
 
 @pytest.fixture

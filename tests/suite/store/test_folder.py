@@ -145,7 +145,7 @@ def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(BadInput, match="is not a store"):
         Store(tmp_path)
-    with pytest.raises(BadInput, match="is not a store"):
+    with pytest.raises(BadInput, match="nothing' does not exist; name the folder of a store"):
         Store(tmp_path / "nothing", read_only=True)
     with pytest.raises(BadInput, match="is not a folder"):
         Store(tmp_path / "thesis.tex")

@@ -8,14 +8,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from clew.suite.store import CannotWrite, Claims, Lease, LeaseLost
 from clew.suite.store.lease import highest
 from clew.suite.store.owner import Owner
 from clew.validate import BadInput
 from tests.suite.store.faults import failing, nth, watched
+from tests.suite.store.things import SPOIL
 
 NAME = "gru-x10-00000000"
 
@@ -208,6 +212,29 @@ def test_a_torn_ticket_is_somebodys_until_it_is_stale(folder: Path, content: byt
     assert claims.holder(NAME) is None
     clock.now = 30.0
     assert taken(claims).number == 2
+
+
+@pytest.mark.parametrize("spoil", SPOIL)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(n=st.integers(0, 10**6))
+def test_a_spoilt_ticket_is_believed_of_nobody(tmp_path_factory: Any, spoil: str, n: int) -> None:
+    """Neither that it was given back, nor who holds it, nor that this process is gone."""
+    folder, clock = tmp_path_factory.mktemp("leases"), Clock()
+    lease, other = taken(quiet(folder)), watcher(folder, clock)
+    ticket = folder / NAME / "00000001"
+    sound = ticket.read_bytes()
+    ticket.write_bytes(SPOIL[spoil](sound, n))
+    found = highest(folder / NAME)
+    assert found is not None
+    assert found.owner in (None, lease.owner)
+    assert other.take(NAME) is None
+    lease.check()
+    # who is alive stays the holder for as long as it confirms; then anybody may have it
+    lease.confirm()
+    clock.now = 30.0
+    assert other.take(NAME) is None
+    clock.now = 60.0
+    assert taken(other).number == 3
 
 
 def test_a_lease_that_was_deleted_is_lost(folder: Path) -> None:

@@ -46,6 +46,7 @@ def outcome(seed: int = 0) -> dict[str, Any]:
         "result": {"tail_mean": float(success[-1]), "first_success": 640 + seed},
         "curve": {"success": success, "events": rng.random((5, 3)).astype(np.float32)},
         "diagnostics": {"report/loss": rng.standard_normal(50).astype(np.float32)},
+        "agent": {"policy/weight": rng.standard_normal((3, 2)).astype(np.float32)},
         "provenance": PROVENANCE,
     }
 

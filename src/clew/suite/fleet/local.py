@@ -15,9 +15,9 @@ from multiprocessing.process import BaseProcess
 
 from clew.suite.fleet.order import Order
 from clew.suite.planning import plan
+from clew.suite.steps import Step, Watch
 from clew.suite.stop import Stop
 from clew.suite.store import Store
-from clew.suite.training import Step, Watch
 from clew.suite.worker import Outcome, work
 from clew.validate import BadInput
 

@@ -17,6 +17,7 @@ from clew.suite.fleet.order import Order, Resources
 from clew.suite.fleet.serve import serve
 from clew.suite.fleet.share import share
 from clew.suite.stop import Stop
+from clew.validate import BadInput
 
 # Not `import ray`: where Ray is not installed, type checkers take this very file for it.
 ray: Any = importlib.import_module("ray")
@@ -30,11 +31,7 @@ def launch(
     order: Order, resources: Resources, stop: Stop, tell: Callable[[str], None]
 ) -> list[str]:
     """Start the workers and watch them until the last has ended."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with warnings.catch_warnings():
-        # jax warns of forks; Ray's go on as other programs
-        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
-        ray.init(include_dashboard=False, log_to_driver=False, configure_logging=False)
+    _connect()
     try:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus, cpus, workers = share(nodes, resources)
@@ -45,6 +42,19 @@ def launch(
             return _watch(lambda: task.remote(order), workers, stop, tell)
     finally:
         ray.shutdown()
+
+
+def _connect() -> None:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with warnings.catch_warnings():
+        # jax warns of forks; Ray's go on as other programs
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, configure_logging=False)
+        except Exception as error:
+            # a bare `Exception`, if a node is not up in time
+            why = (str(error).strip().splitlines() or [repr(error)])[0]
+            raise BadInput(f"Ray did not start, or could not be reached: {why}") from error
 
 
 def _work(order: Order) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import math
 import os
 import socket
 import time
-from typing import IO
+from pathlib import Path
 
 from clew.suite.fleet.order import Order
 from clew.suite.planning import plan
+from clew.suite.steps import Step
 from clew.suite.stop import Stop
 from clew.suite.store import Store
-from clew.suite.training import Step
 from clew.suite.worker import Outcome, work
 
 LOGS = "fleet"
@@ -25,16 +25,16 @@ def serve(order: Order, stop: Stop) -> Outcome:
     store = Store(order.store)
     packs = plan(order.suite, store, order.pack_size)
     logs = order.store / LOGS / "workers"
-    logs.mkdir(parents=True, exist_ok=True)
     name = f"{socket.gethostname()}-{os.getpid()}"
-    with open(logs / f"{name}.jsonl", "a", encoding="utf-8") as log:
-        outcome = work(store, packs, stop, lambda step: _write(log, step), every=order.every)
+    log = logs / f"{name}.jsonl"
+    outcome = work(store, packs, stop, lambda step: write_line(log, step), every=order.every)
     print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
     return outcome
 
 
-def _write(log: IO[str], step: Step) -> None:
-    success = None if math.isnan(step.success) else step.success
-    line = {"time": time.time(), **step._asdict(), "success": success}
-    log.write(json.dumps(line) + "\n")
-    log.flush()
+def write_line(log: Path, step: Step) -> None:
+    """A log is only a log: if the disk is full, the store will say so, and better."""
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"time": time.time(), **step.plain()}) + "\n")

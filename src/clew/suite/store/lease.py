@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import threading
@@ -46,11 +47,9 @@ class Ticket(NamedTuple):
 
     @property
     def owner(self) -> Owner | None:
-        """None for a ticket that was never written to its end."""
-        try:
-            return Owner(**json.loads(self.content[_STATE:]))
-        except (ValueError, TypeError):
-            return None
+        """None for a ticket that was never written to its end, or is not as it was written."""
+        owner, _, rest = self.content[_STATE:].partition(b"\n")
+        return Owner(**json.loads(owner)) if rest == _checksum(owner) else None
 
 
 class Claims:
@@ -183,7 +182,8 @@ def highest(place: Path) -> Ticket | None:
 
 def _create(place: Path, number: int, owner: Owner) -> bool:
     """Create a ticket if nobody has it yet."""
-    content = f"{_HELD} {0:012d}\n{json.dumps(owner._asdict())}\n".encode()
+    line = json.dumps(owner._asdict()).encode()
+    content = f"{_HELD} {0:012d}\n".encode() + line + b"\n" + _checksum(line)
     try:
         atomic.write(_ticket(place, number), lambda file: file.write(content), overwrite=False)
     except FileExistsError:
@@ -193,6 +193,10 @@ def _create(place: Path, number: int, owner: Owner) -> bool:
             raise
         return False  # whoever has it has swept our attempt away
     return True
+
+
+def _checksum(owner: bytes) -> bytes:
+    return hashlib.sha256(owner).hexdigest().encode() + b"\n"
 
 
 def _ticket(place: Path, number: int) -> Path:

@@ -61,18 +61,23 @@ class Store:
 
     def agreed(self, name: str, proposal: Mapping[str, Any]) -> dict[str, Any]:
         """What all workers on this store go by: the proposal of whoever made one first."""
-        path, seal = self.root / PLANS / f"{slug(name)}.json", Seal("plan", name)
-        while True:
-            try:
-                return read_document(path, seal)
-            except Damaged as damage:
-                self._aside.put(damage)
-            except FileNotFoundError:
-                pass
+        while (found := self.agreement(name)) is None:
             if self.read_only:
                 return plain(proposal)
             with contextlib.suppress(FileExistsError):
+                path, seal = self._agreement(name)
                 write_document(path, seal, plain(proposal), overwrite=False)
+        return found
+
+    def agreement(self, name: str) -> dict[str, Any] | None:
+        """What they go by, if anything was proposed."""
+        try:
+            return read_document(*self._agreement(name))
+        except Damaged as damage:
+            self._aside.put(damage)
+        except FileNotFoundError:
+            pass
+        return None
 
     @property
     def incidents(self) -> Sequence[Incident]:
@@ -82,6 +87,9 @@ class Store:
     def set_aside(self) -> list[dict[str, Any]]:
         """Everything that was ever set aside: what it was, why, when, and where it lies."""
         return self._aside.listed()
+
+    def _agreement(self, name: str) -> tuple[Path, Seal]:
+        return self.root / PLANS / f"{slug(name)}.json", Seal("plan", name)
 
     def _open(self) -> None:
         if self.root.exists() and not self.root.is_dir():
@@ -108,6 +116,8 @@ class Store:
         except OSError as error:
             raise CannotRead(self.root, error) from error
         strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}
+        if self.read_only and not self.root.exists():
+            raise BadInput(f"{str(self.root)!r} does not exist; name the folder of a store")
         if strange - {"runs", "packs", "leases", "set-aside", PLANS} or self.read_only:
             raise BadInput(
                 f"{str(self.root)!r} is not a store (it has no {MARK}); name a store, "

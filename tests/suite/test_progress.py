@@ -1,0 +1,225 @@
+"""Where packs stand: told through the store, seen from outside, and shown alike."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+import clew.suite.progress as progress
+from clew.cli.display import Whole, duration
+from clew.cli.status import status
+from clew.suite import Step, plan
+from clew.suite.progress import FILE, Sightings, last_news, telling, unfinished
+from clew.suite.store import Store
+from tests.suite.declared import LEGS, tiny
+from tests.suite.store.faults import failing, nth, watched
+from tests.suite.store.things import SPOIL, outcome
+
+NUMBERS = st.floats(0, 1e9) | st.just(float("nan"))
+STEPS = st.builds(
+    Step,
+    st.just("pack-00000000"),
+    st.sampled_from(["compiling", "training", "finished", "stopped", "failed", "found"]),
+    *[st.integers(0, 10**9)] * 3,
+    *[NUMBERS] * 4,
+)
+
+
+@given(STEPS)
+def test_steps_travel_as_json(step: Step) -> None:
+    plain = json.loads(json.dumps(step.plain(), allow_nan=False))
+    assert Step.of(plain).plain() == step.plain()
+    assert repr(Step.of(plain)) == repr(step)
+
+
+def nothing(step: Step) -> None:
+    """A watcher that does not look."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def packs_of(store: Store) -> list[str]:
+    return [store.pack([run.config for run in p.runs]).name for p in plan(tiny(), store, 2)]
+
+
+def test_a_change_is_told_at_once_and_numbers_now_and_then(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, seen = [0.0], []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
+        tell = telling(lease, seen.append)
+
+        def told(what: Any, leg: int) -> int:
+            tell(Step("pack-00000000", what, leg, 9))
+            news = last_news(lease.place)
+            assert news is not None
+            return news.step.leg
+
+        assert told("compiling", 0) == 0
+        assert told("training", 1) == 1
+        assert told("training", 2) == 1
+        now[0] += progress.EVERY
+        assert told("training", 3) == 3
+        assert told("finished", 9) == 9
+    assert [step.leg for step in seen] == [0, 1, 2, 3, 9]
+
+
+def test_a_full_disk_is_not_its_business(store: Store) -> None:
+    with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
+        with watched(nth(0, failing(errno.ENOSPC), ("write",))):
+            telling(lease, nothing)(Step("pack-00000000", "training", 1, 9))
+        assert last_news(lease.place) is None
+        assert [path.name for path in lease.place.iterdir()] == ["00000001"]
+
+
+@pytest.mark.parametrize("spoil", SPOIL)
+def test_what_is_spoilt_was_not_said(store: Store, spoil: str) -> None:
+    with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
+        tell = telling(lease, nothing)
+        tell(Step("pack-00000000", "compiling", 0, 9))
+        file = lease.place / FILE
+        file.write_bytes(SPOIL[spoil](file.read_bytes(), 1234))
+        assert last_news(lease.place) is None
+        assert list(unfinished(store)) == []
+        tell(Step("pack-00000000", "training", 1, 9))
+        assert last_news(lease.place) is not None
+
+
+def test_others_are_seen_as_they_see_themselves(store: Store) -> None:
+    """Nothing before there is a plan; what is over is found; then every change, once."""
+    sightings = Sightings(store, tiny())
+    assert (sightings.legs, list(sightings.news())) == (None, [])
+    first, second = packs_of(store)
+    for seed in (0, 1):
+        store.run(tiny().runs()[seed].config).write_finished(**outcome(seed))
+    assert [(step.name, step.what) for step in sightings.news()] == [(first, "found")]
+    assert sightings.legs == 2 * LEGS
+    with store.claims(beat=1000, stale=3000).take(second) as lease:  # type: ignore[union-attr]
+        tell = telling(lease, nothing)
+        for step in (
+            Step(second, "compiling", 0, LEGS),
+            Step(second, "training", 2, LEGS, success=0.5),
+            Step(second, "finished", LEGS, LEGS, success=0.5),
+        ):
+            tell(step)
+            assert [seen.plain() for seen in sightings.news()] == [step.plain()]
+            assert list(sightings.news()) == []
+        tell(Step(second, "training", 1, LEGS))  # it was over
+        assert list(sightings.news()) == []
+
+
+def test_what_was_told_before_is_not_news(store: Store) -> None:
+    first, _ = packs_of(store)
+    with store.claims(beat=1000, stale=3000).take(first) as lease:  # type: ignore[union-attr]
+        telling(lease, nothing)(Step(first, "stopped", 3, LEGS))
+        sightings = Sightings(store, tiny())
+        assert list(sightings.news()) == []
+        telling(lease, nothing)(Step(first, "compiling", 3, LEGS))
+        assert [step.what for step in sightings.news()] == ["compiling"]
+
+
+HOLD = """
+import sys
+from clew.suite import Step
+from clew.suite.progress import telling
+from clew.suite.store import Store
+with Store(sys.argv[1]).claims().take(sys.argv[2]) as lease:
+    step = Step(sys.argv[2], "training", 3, 6, 100, 0.5, 0.25, 2.0, 90.0)
+    telling(lease, print)(step)
+    sys.stdin.read()
+"""
+
+
+def test_status_tells_who_is_at_work(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    name, other = packs_of(store)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(store.root), name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline()
+    pack = store.pack([run.config for run in tiny().runs()[2:]])
+    assert pack.name == other
+    with store.claims().take(other) as lease:  # type: ignore[union-attr]
+        pack.checkpoints.save(2, {}, lease)
+        telling(lease, nothing)(Step(other, "stopped", 2, 6))
+    status(store.root)
+    told = capsys.readouterr().out
+    numbers = "3/6 legs, 2 min left, success 0.25, 200 steps/s, compiled in 2 s"
+    assert f"at work: {name}: {numbers} (process {holder.pid} on " in told
+    assert f"stopped: {other}: 2/6 legs" in told
+    status(store.root, json=True)
+    packs = json.loads(capsys.readouterr().out)["packs"]
+    assert {each["name"]: each["state"] for each in packs} == {name: "at work", other: "stopped"}
+    holder.kill()
+    holder.communicate()
+    status(store.root)
+    assert f"left by a dead worker: {name}: 3/6 legs" in capsys.readouterr().out
+
+
+def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
+        with pytest.MonkeyPatch.context() as patch:
+            long_ago = time.time() - 600
+            patch.setattr(progress.time, "time", lambda: long_ago)
+            telling(lease, nothing)(Step("pack-00000000", "compiling", 0, 9))
+        status(store.root)
+    assert "last heard of 10 min ago" in capsys.readouterr().out
+
+
+@given(
+    legs=st.integers(32, 70),
+    others=st.integers(1, 6),
+    at_work=st.integers(1, 4),
+    found=st.integers(0, 5),
+    resumed=st.integers(0, 30),
+    pace=st.floats(0.1, 100),
+    compiled=st.floats(0, 300),
+)
+def test_the_time_left_is_what_it_takes(
+    legs: int, others: int, at_work: int, found: int, resumed: int, pace: float, compiled: float
+) -> None:
+    """Of equal packs at an equal pace; what was done before does not count as speed."""
+    whole = Whole((found + at_work + others) * legs)
+    for pack in range(found):
+        whole.add(Step(f"found-{pack}", "found", legs, legs))
+    for pack in range(at_work):
+        whole.add(Step(f"ours-{pack}", "compiling", resumed, legs))
+        assert pack or "left" not in whole.words()
+        left = (legs - resumed - 1) * pace
+        trained = (resumed + 1, legs, 10, 1.0, 0.5, compiled, left)
+        whole.add(Step(f"ours-{pack}", "training", *trained))
+    assert whole.done == found * legs + at_work * (resumed + 1)
+    now = (legs - resumed - 1) * pace
+    rest = others * (legs * pace + compiled)
+    assert whole.left() == pytest.approx(now + rest / at_work)
+    assert whole.words().endswith(f" left, {found} packs done, {10 * at_work} steps/s")
+    # a failure is the end of a pack
+    for pack in range(at_work):
+        whole.add(Step(f"ours-{pack}", "failed", legs, legs))
+    assert whole.left() >= others * legs * pace * (1 - 1e-9)
+    unknown = Whole(None)
+    unknown.add(Step("ours", "training", 1, 2, 10, 1.0, 0.5, 1.0, 1.0))
+    assert "left" not in unknown.words()
+
+
+@given(st.floats(0, 1e8))
+def test_durations_are_close(seconds: float) -> None:
+    number, unit = duration(seconds).split()
+    size = {"s": 1, "min": 60, "h": 3600, "days": 86400}[unit]
+    assert abs(float(number) * size - seconds) <= max(0.5, 0.35 * seconds)
