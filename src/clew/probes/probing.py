@@ -102,7 +102,8 @@ def _look(store: Store, run: RunSpec, protocol: Protocol) -> Probed | _Todo:
     weights = document.weights_of(folder)
     if weights is None:
         return Probed(run, None, "its weights were not kept")
-    program = run.program()
+    # a replay pays no bonus: arms that differ in it alone are one program to compile
+    program = run.program("none")
     latent = latent_of(program.env)
     if latent is None:
         return Probed(run, None, f"no latent is registered for {world_name(run.config)}")
