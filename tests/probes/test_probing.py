@@ -48,7 +48,7 @@ def test_every_run_has_a_document(probed: Path, small: Suite) -> None:
     assert {config["seed"] for config, _ in pairs} == {0, 1, 2}
     assert len(pairs) == len(small.runs()) == 3
     for config, made in pairs:
-        assert made["protocol"] == {"version": 1, "episodes": EPISODES, "seed": 0}
+        assert made["protocol"] == {"version": document.VERSION, "episodes": EPISODES, "seed": 0}
         assert [q["question"] for q in made["questions"]] == [
             f"token 1 was shown {lag} steps ago" for lag in (1, 2, 3, 4)
         ]
@@ -229,7 +229,7 @@ def test_predictions_after_the_results_are_late(
     assert {each["verdict"] for each in graded} == {"not evaluable"}
     assert clew(*words, "--predictions", foretold) == 0
     out = capsys.readouterr()
-    assert "after the first result that they are about" in out.err
+    assert "told, wrong after the first results that they are about" in out.err
     late = {p["name"]: p["late"] for p in json.loads(out.out.splitlines()[-1])["predictions"]}
     assert late["told"]
     assert not late["P1"]

@@ -87,9 +87,9 @@ def probe(
 def _register(store: Store, asked: str, console: Console) -> None:
     """Before anything is fitted: what is registered later is no prediction."""
     given = study() if asked == STUDY else read_predictions(Path(asked))
-    known = [one for pair in document.every(store) for one in document.observed(*pair)]
-    made = register(store, given, first_result=first_about(given, known))
-    late = ", after the first result that they are about" if made.late else ""
+    made = register(store, given, first_results=first_about(given, document.dated(store)))
+    about = "the first results that they are about"
+    late = f"; {', '.join(made.late)} after {about}" if made.late else ""
     console.print(
         f"{len(given)} predictions, registered {made.registered}{late}; hash {made.hash}",
         highlight=False, soft_wrap=True,
@@ -147,10 +147,16 @@ def _tell(
     pairs = [(each.run.config, each.document) for each in probed if each.document is not None]
     found = cells(table(pairs))
     graded = grade(read_register(store), [o for pair in pairs for o in document.observed(*pair)])
+    left = {
+        store.run(config).name: document.unconverged(made)
+        for config, made in pairs
+        if document.unconverged(made)
+    }
     if as_json:
         whole = {
             "cells": [cell.plain() for cell in found],
             "skipped": dict(skipped),
+            "unconverged": left,
             "predictions": [_plain(each) for each in graded],
         }
         print(text.dumps(whole))
@@ -166,6 +172,12 @@ def _tell(
         shown.add_row(*map(escape, names), str(cell.seeds), *numbers)
     if found:
         console.print(shown)
+    if left:
+        console.print(
+            f"{sum(left.values())} logistic fits did not converge, their AUCs are what was "
+            f"reached: {_few(list(left))}",
+            highlight=False, markup=False, soft_wrap=True,
+        )  # fmt: skip
     for each in graded:
         console.print(
             f"{each.prediction.name}: {each.verdict}. {each.prediction.statement} {each.reason}",
@@ -180,11 +192,12 @@ def _grouped(skipped: list[tuple[str, str]]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for name, why in skipped:
         reasons.setdefault(why, []).append(name)
-    return [
-        f"skipped, {why}: {', '.join(runs[:NAMED])}"
-        + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
-        for why, runs in reasons.items()
-    ]
+    return [f"skipped, {why}: {_few(runs)}" for why, runs in reasons.items()]
+
+
+def _few(runs: list[str]) -> str:
+    more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+    return ", ".join(runs[:NAMED]) + more
 
 
 def _plain(graded: Grade) -> dict[str, object]:

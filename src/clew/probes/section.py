@@ -125,6 +125,12 @@ def _notes(pairs: Pairs) -> list[str]:
     ]
     if len(protocols) > 1:
         notes.append("Not all runs were probed alike: run `clew probe` once for all of them.")
+    left = [made for _, made in pairs if document.unconverged(made)]
+    if left:
+        notes.append(
+            f"{sum(map(document.unconverged, left))} logistic fits of {len(left)} runs did not "
+            "converge; their AUCs are what was reached."
+        )
     silent = [
         f"{world_name(config)} / {config['reward']} / {config['architecture']} / "
         f"{config['bonus']}, seed {config['seed']} has no answer: {why}."

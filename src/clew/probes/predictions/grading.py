@@ -99,7 +99,7 @@ def _grade(
     verdict: Verdict = "miss" if "miss" in found else "not evaluable" if found != {"hit"} else "hit"
     times = [moment(each.when) for each in about if each.when]
     when = moment(registration.registered)
-    late = any(time <= when for time in times) or (bool(about) and registration.late)
+    late = prediction.name in registration.late or any(time <= when for time in times)
     return Grade(
         prediction=prediction,
         verdict=verdict,
@@ -111,10 +111,14 @@ def _grade(
     )
 
 
-def first_about(predictions: Sequence[Prediction], observed: Sequence[Observed]) -> str:
-    """When the earliest result was made that any of the predictions is about; empty if none was."""
-    about = [o.when for o in observed if o.when and any(concerns(p, o) for p in predictions)]
-    return min(about, key=moment, default="")
+def first_about(predictions: Sequence[Prediction], observed: Sequence[Observed]) -> dict[str, str]:
+    """When the earliest result was made that each of the predictions is about, if there is one."""
+    found = {}
+    for each in predictions:
+        about = [one.when for one in observed if one.when and concerns(each, one)]
+        if about:
+            found[each.name] = min(about, key=moment)
+    return found
 
 
 def concerns(prediction: Prediction, observed: Observed) -> bool:
