@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as text
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from rich.progress import (
 from rich.table import Table
 
 from clew.cli.display import console_for
+from clew.cli.fleet import EXIT_FAILED
 from clew.cli.report import require_extra
 from clew.probes import document
 from clew.probes.predictions import (
@@ -35,6 +38,8 @@ from clew.suite.store import Store
 from clew.validate import BadInput
 
 STUDY = "study"
+STOPPED = 130
+"""As a shell says of what Ctrl-C has ended."""
 NAMED = 3
 """Runs that are named for each reason why there is no result."""
 SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity")
@@ -51,7 +56,8 @@ def probe(
 ) -> None:
     """Replay every finished run of a suite and see what can be told from its memory.
 
-    What is found is written into the store; what is there already is not measured again.
+    What is found is written into the store; what is there already is not measured again, so that
+    the same command goes on after a stop. Ends with 3 if there is no result at all.
 
     Args:
         suite: A suite that ships (see `clew list`), or a TOML file of your own.
@@ -67,12 +73,19 @@ def probe(
     protocol = Protocol(episodes, seed)
     runs = find_suite(suite).runs()
     if not store.exists():
-        raise BadInput(f"store={str(store)!r} does not exist; name the folder of a store")
+        raise BadInput(
+            f"store={str(store)!r} does not exist; name the folder of a store, or train: "
+            f"{_training(suite, store)}"
+        )
     opened, console = Store(store), console_for(json)
     if predictions is not None:
         _register(opened, predictions, console)
-    with _Bars(console, json) as bars:
-        probed = probe_runs(opened, runs, protocol, bars)
+    try:
+        with _Bars(console, json) as bars:
+            probed = probe_runs(opened, runs, protocol, bars)
+    except KeyboardInterrupt:
+        console.print("stopped early; the same command goes on", style="bold")
+        sys.exit(STOPPED)
     fresh = sum(each.fresh for each in probed)
     there = sum(each.document is not None for each in probed) - fresh
     skipped = [(each.run, each.skipped or _nothing(each.document)) for each in probed]
@@ -82,6 +95,18 @@ def probe(
         f"{len(probed)} runs: {fresh} probed now, {there} before, {len(skipped)} without a result",
         highlight=False,
     )
+    if untrained := sum(each.untrained for each in probed):
+        console.print(
+            f"{untrained} of them are not trained yet; this trains them: "
+            f"{_training(suite, store)}",
+            highlight=False, markup=False, soft_wrap=True,
+        )  # fmt: skip
+    if len(skipped) == len(probed):
+        sys.exit(EXIT_FAILED)
+
+
+def _training(suite: str, store: Path) -> str:
+    return shlex.join(["clew", "run", suite, "--store", str(store)])
 
 
 def _register(store: Store, asked: str, console: Console) -> None:

@@ -14,6 +14,7 @@ ROLE = "probe"
 """The document is probe.json, beside the run's own files."""
 VERSION = 2
 """Of what is asked and how it is measured; another one means that everything is measured anew."""
+KEYS = {"protocol", "agent", "when", "success", "tail_mean", "summary", "questions"}
 
 Document = dict[str, Any]
 
@@ -21,7 +22,10 @@ Document = dict[str, Any]
 def read(run: RunFolder) -> Document | None:
     """The document of a run, if it has a sound one; a damaged one is set aside."""
     document = run.note(ROLE)
-    sound = isinstance(document, dict) and document.get("protocol", {}).get("version") == VERSION
+    if not isinstance(document, dict) or not set(document) >= KEYS:
+        return None
+    protocol = document["protocol"]
+    sound = isinstance(protocol, dict) and protocol.get("version") == VERSION
     return document if sound else None
 
 
