@@ -213,9 +213,21 @@ def test_predictions_after_the_results_are_late(
     assert clew(*words, "--predictions", foretold) == 0
     out = capsys.readouterr()
     assert "told, wrong after the first results that they are about" in out.err
+    assert clew(*words, "--predictions", foretold) == 0
+    assert "after the first results" not in capsys.readouterr().err, "that was told"
     late = {p["name"]: p["late"] for p in json.loads(out.out.splitlines()[-1])["predictions"]}
     assert late["told"]
     assert not late["P1"]
+    # another bound is another prediction, and the page shows both
+    foretold.write_text(PREDICTIONS.replace("above = 0.6", "above = 0.55"), encoding="utf-8")
+    assert clew(*words, "--predictions", foretold) == 0
+    report(folder, out=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<dt>told: hit</dt>") == 2
+    assert "where above 0.6 was predicted" in page
+    assert "where above 0.55 was predicted" in page
+    assert page.count("in place of what was registered") == 1
+    assert page.count("when there were results already") == 3
 
 
 def test_the_studys_suite_on_an_empty_store_says_how_to_train_it(

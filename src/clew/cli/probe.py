@@ -7,7 +7,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -37,12 +39,19 @@ from clew.suite import find_suite
 from clew.suite.store import Store
 from clew.validate import BadInput
 
+if TYPE_CHECKING:
+    from clew.probes.cells import Cell
+
 STUDY = "study"
 STOPPED = 130
 """As a shell says of what Ctrl-C has ended."""
 NAMED = 3
 """Runs that are named for each reason why there is no result."""
 SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity")
+WHOLE = ("memory", "selectivity")
+"""Shown with their intervals; a terminal has no room for more."""
+WIDE = 100
+"""Columns of a terminal on which an interval fits beside its mean."""
 
 
 def probe(
@@ -112,9 +121,11 @@ def _training(suite: str, store: Path) -> str:
 def _register(store: Store, asked: str, console: Console) -> None:
     """Before anything is fitted: what is registered later is no prediction."""
     given = study() if asked == STUDY else read_predictions(Path(asked))
+    known = {each.seal for one in read_register(store).registrations for each in one.predictions}
     made = register(store, given, first_results=first_about(given, document.dated(store)))
-    about = "the first results that they are about"
-    late = f"; {', '.join(made.late)} after {about}" if made.late else ""
+    new = {each.name for each in given if each.seal not in known}
+    names = ", ".join(name for name in made.late if name in new)
+    late = f"; {names} after the first results that they are about" if names else ""
     console.print(
         f"{len(given)} predictions, registered {made.registered}{late}; hash {made.hash}",
         highlight=False, soft_wrap=True,
@@ -186,17 +197,13 @@ def _tell(
         }
         print(text.dumps(whole))
         return
-    shown = Table(title="AUC of linear probes, mean over seeds [95%]")
-    for column in ("task", "architecture", "bonus", "seeds"):
-        shown.add_column(column, overflow="fold")
-    for column in SHOWN:
-        shown.add_column(column, justify="right", overflow="fold")
-    for cell in found:
-        numbers = (escape(cell.text(name)) for name in SHOWN)
-        names = (cell.task, cell.architecture, cell.bonus)
-        shown.add_row(*map(escape, names), str(cell.seeds), *numbers)
+    for task in dict.fromkeys(cell.task for cell in found):
+        console.print(_table([cell for cell in found if cell.task == task], console.width))
     if found:
-        console.print(shown)
+        console.print(
+            "AUC of linear probes, mean over seeds [95%]; the report has the controls' intervals",
+            highlight=False, markup=False, style="dim", soft_wrap=True,
+        )  # fmt: skip
     if left:
         console.print(
             f"{sum(left.values())} logistic fits did not converge, their AUCs are what was "
@@ -210,6 +217,30 @@ def _tell(
         )  # fmt: skip
     for line in _grouped(skipped):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(cells: Sequence[Cell], width: int) -> Table:
+    """The arms of one task."""
+    from clew.analysis import words
+    from clew.analysis.names import bonus_label
+
+    shown = Table(
+        title=escape(cells[0].task), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True,
+        pad_edge=False,
+    )  # fmt: skip
+    shown.add_column("arm")
+    for column in ("seeds", *SHOWN):
+        shown.add_column(column, justify="right")
+    for cell in cells:
+        numbers = [
+            cell.text(name) if name in WHOLE else words.number(cell.intervals[name].estimate, 2)
+            for name in SHOWN
+        ]
+        if width < WIDE:
+            numbers = [number.replace(" [", "\n[") for number in numbers]
+        arm = f"{cell.architecture}, {bonus_label(cell.bonus)}"
+        shown.add_row(*map(escape, (arm, str(cell.seeds), *numbers)))
+    return shown
 
 
 def _grouped(skipped: list[tuple[str, str]]) -> list[str]:

@@ -20,6 +20,8 @@ TOGETHER = 32
 """Problems in one call on an accelerator; a last call that has fewer is filled up."""
 LANES = 4
 """Threads at most: each holds a set of features."""
+ONE_CORE = {"xla_cpu_multi_thread_eigen": False}
+"""Every lane has a core: products that are shared out between cores wait for each other."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -28,7 +30,7 @@ class Each:
     """A function of one problem, for a list of them that have one shape."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._alone = jax.jit(function)
+        self._alone = jax.jit(function, compiler_options=ONE_CORE)
         self._together = jax.jit(jax.vmap(function))
 
     def __call__(self, problems: Sequence[tuple[Any, ...]]) -> list[Any]:
