@@ -21,7 +21,7 @@ def solved(z: np.ndarray, y: np.ndarray) -> Solved:
     x[: len(z), : z.shape[1]], x[: len(z), -1] = z, 1
     labels = np.ones(ROOM, np.float32)
     labels[: len(z)] = y
-    return solve([(Problem(x, labels, np.int32(len(z))),)])[0]
+    return solve([(Problem(x, labels, np.array(len(z), np.int32)),)])[0]
 
 
 def mixed(seed: int, rows: int, uneven: float) -> tuple[np.ndarray, np.ndarray]:

@@ -105,7 +105,7 @@ def _choose(ready: Prepared, label: int, solved: Solved) -> _Line:
     labels = ready.job.labels[ready.job.validation, label]
     best = int(np.argmax(by_column(labels, ready.validation @ ready.trimmed(solved.w).T)))
     failed = len(PENALTIES) - int((solved.left < TOLERANCE).sum())
-    return _Line(solved.w[best], PENALTIES[best], failed)
+    return _Line(np.asarray(solved.w[best]), PENALTIES[best], failed)
 
 
 def _score(ready: Prepared, lines: Sequence[_Line], networks: Sequence[mlp.Mlp]) -> Fitted:

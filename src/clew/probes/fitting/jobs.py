@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Array
 
 from clew.probes.fitting.data import MEMORY, Dataset
 from clew.probes.fitting.logistic import Problem
@@ -73,9 +74,9 @@ class Prepared:
         """Room for its components."""
         return next(width for width in WIDTHS if self.train.shape[1] - 1 <= width)
 
-    def trimmed(self, weights: np.ndarray) -> np.ndarray:
+    def trimmed(self, weights: Array | np.ndarray) -> np.ndarray:
         """Weights, [·, feature, …], without the room that nothing fills."""
-        return np.delete(weights, np.s_[self.train.shape[1] - 1 : -1], 1)
+        return np.delete(np.asarray(weights), np.s_[self.train.shape[1] - 1 : -1], 1)
 
     def problems(self, width: int) -> list[Problem]:
         """One for each label, filled up to `ROWS` and that width."""
@@ -85,7 +86,7 @@ class Prepared:
         y = np.zeros((SHUFFLES + 1, ROWS), np.float32)
         labels = self.job.labels[self.job.train].T
         y[: len(labels), :rows] = labels
-        return [Problem(x, each, np.int32(rows)) for each in y[: len(labels)]]
+        return [Problem(x, each, np.array(rows, np.int32)) for each in y[: len(labels)]]
 
 
 def plan(data: Dataset, seed: int) -> Plan:
