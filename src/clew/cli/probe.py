@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -201,7 +200,7 @@ def _tell(
         console.print(_table([cell for cell in found if cell.task == task], console.width))
     if found:
         console.print(
-            "AUC of linear probes, mean over seeds [95%]; the report has the controls' intervals",
+            "AUC of linear probes, mean over n seeds [95%]; the report has the controls' intervals",
             highlight=False, markup=False, style="dim", soft_wrap=True,
         )  # fmt: skip
     if left:
@@ -224,13 +223,10 @@ def _table(cells: Sequence[Cell], width: int) -> Table:
     from clew.analysis import words
     from clew.analysis.names import bonus_label
 
-    shown = Table(
-        title=escape(cells[0].task), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True,
-        pad_edge=False,
-    )  # fmt: skip
+    shown = Table(title=escape(cells[0].task), title_justify="left", box=None, padding=(0, 1, 0, 0))
     shown.add_column("arm")
-    for column in ("seeds", *SHOWN):
-        shown.add_column(column, justify="right")
+    for column in ("n", *SHOWN):
+        shown.add_column(column, justify="right", no_wrap=column in WHOLE)
     for cell in cells:
         numbers = [
             cell.text(name) if name in WHOLE else words.number(cell.intervals[name].estimate, 2)
