@@ -76,8 +76,10 @@ def probe(
         json: Print one JSON object a line instead of progress bars and a table.
     """
     require_extra("the table of probes")
+    from clew.probes.fitting.each import a_core_each
     from clew.probes.probing import Protocol, probe_runs
 
+    a_core_each()
     protocol = Protocol(episodes, seed)
     runs = find_suite(suite).runs()
     if not store.exists():

@@ -1,5 +1,7 @@
 """Logistic regression, against scikit-learn on the same data with the same penalty."""
 
+import os
+
 import jax
 import numpy as np
 import pytest
@@ -103,3 +105,10 @@ def test_the_better_stage_is_chosen_and_the_earliest_of_equals() -> None:
     np.testing.assert_array_equal(best.first, bend)
     lines = mlp.choose(np.array([1.0, 0]), stages, x, np.array([0, 1, 1]))
     assert not lines.first.any(), "a line is enough"
+
+
+def test_advice_to_the_compiler_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--other=1")
+    each.a_core_each()
+    each.a_core_each()
+    assert os.environ["XLA_FLAGS"] == "--other=1 --xla_cpu_multi_thread_eigen=false"

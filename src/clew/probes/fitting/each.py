@@ -7,6 +7,7 @@ for one after the other, from as many threads as there are cores.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -20,8 +21,7 @@ TOGETHER = 32
 """Problems in one call on an accelerator; a last call that has fewer is filled up."""
 LANES = 4
 """Threads at most: each holds a set of features."""
-ONE_CORE = {"xla_cpu_multi_thread_eigen": False}
-"""Every lane has a core: products that are shared out between cores wait for each other."""
+ONE_CORE = "xla_cpu_multi_thread_eigen"
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -30,7 +30,7 @@ class Each:
     """A function of one problem, for a list of them that have one shape."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._alone = jax.jit(function, compiler_options=ONE_CORE)
+        self._alone = jax.jit(function)
         self._together = jax.jit(jax.vmap(function))
 
     def __call__(self, problems: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -45,6 +45,16 @@ class Each:
             done = jax.device_get(self._together(*stacked))
             found += [jax.tree.map(lambda leaf, i=i: leaf[i], done) for i in range(len(some))]
         return found
+
+
+def a_core_each() -> None:
+    """Let no product be shared out between cores: every lane has one, and would wait for others.
+
+    For the start of a program: once XLA has begun, it takes no more advice.
+    """
+    flags = os.environ.get("XLA_FLAGS", "")
+    if ONE_CORE not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --{ONE_CORE}=false".strip()
 
 
 def on_a_cpu() -> bool:
