@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from clew.cli import main
 from clew.cli.run import execute
 from clew.suite import Suite
 from clew.suite.fleet import Order
@@ -74,6 +76,21 @@ def probed(tmp_path_factory: pytest.TempPathFactory, trained: Path, small: Suite
     shutil.copytree(trained, folder)
     probe_runs(Store(folder), small.runs(), Protocol(EPISODES))
     return folder
+
+
+@pytest.fixture
+def clew(monkeypatch: pytest.MonkeyPatch):
+    """The command, in this process, which has compiled everything already."""
+
+    def command(*words: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["clew", *map(str, words)])
+        try:
+            main()
+        except SystemExit as end:
+            return int(end.code or 0)
+        return 0
+
+    return command
 
 
 def copied(store: Path, to: Path) -> Path:

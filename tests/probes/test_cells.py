@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from clew.analysis.figures import probes
 from clew.analysis.tables.render import html
 from clew.probes.cells import ages, cells, gains, table
 from clew.probes.fitting import Bin, Measured, Probe
-from clew.probes.section import address, auc_table
+from clew.probes.section import address, auc_table, notes
 from clew.probes.summary import FEATURES, selectivity, summary
 from clew.validate import BadInput
 
@@ -172,3 +173,29 @@ def test_reading_probes_needs_no_jax(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_notes_say_what_was_asked_and_what_did_not_converge() -> None:
+    asked = [{"question": f"<{number}>", "why_not": ""} for number in range(9)]
+    made = {**document(0.7), "protocol": {"episodes": 5, "seed": 1, "version": 2}}
+    sound = (config(), {**made, "questions": asked[:2]})
+    told = notes([sound])
+    assert told[0] == "5 episodes of every run were replayed, from seed 1."
+    assert told[1].endswith("out of sight: <0>; <1>.")
+    assert len(told) == 2
+    failed = {**made, "questions": asked, "summary": {**made["summary"], "unconverged": 3}}
+    told = notes([sound, (config(reward="aligned"), failed)])
+    assert any(note.endswith("<0>; … <8>.") for note in told)
+    assert "3 logistic fits of 1 runs did not converge; their AUCs are what was reached." in told
+
+
+def test_fits_that_do_not_converge_are_counted_in_the_summary() -> None:
+    one = measured(0.7)
+    probes = {
+        **one.probes,
+        "memory": Probe(0.7, unconverged=2),
+        "shuffled": Probe(0.5, unconverged=5),
+    }
+    told = summary([one, dataclasses.replace(one, probes=probes)])
+    assert told is not None
+    assert told["unconverged"] == 7

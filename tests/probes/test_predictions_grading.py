@@ -59,8 +59,8 @@ def published() -> list[Observed]:
     ]  # fmt: skip
 
 
-def graded(predictions, observed, registered: str = BEFORE, first_result: str = "") -> list[Grade]:
-    made = Registration(1, tuple(predictions), registered, "", first_result)
+def graded(predictions, observed, registered: str = BEFORE, first_results=None) -> list[Grade]:
+    made = Registration(1, tuple(predictions), registered, "", first_results or {})
     return grade(Register((made,)), observed)
 
 
@@ -164,7 +164,7 @@ def test_registered_after_the_results_is_marked(registered, told) -> None:
     """Whether the results' own dates say it or the register does."""
     claim = Prediction("A", "High.", "auc", above=0.6)
     dated = seen(0.9, when="" if told else FIT)
-    (found,) = graded([claim], [dated], registered, FIT if told else "")
+    (found,) = graded([claim], [dated], registered, {"A": FIT} if told else {})
     assert found.late == (registered != BEFORE)
     assert ("after the results" in found.reason) == found.late
     assert found.verdict == "hit"
@@ -174,11 +174,20 @@ def test_results_of_other_cells_do_not_make_a_prediction_late() -> None:
     claim = Prediction("A", "High.", "auc", above=0.6, where={"environment": ("E",)})
     other = seen(0.9, when=BEFORE, environment="F")
     observed = [seen(0.9, when=AFTER), other]
-    (found,) = graded([claim], observed, FIT, first_result="")
-    assert not found.late
-    assert first_about([claim], [other]) == ""
-    assert first_about([claim], observed) == AFTER
-    assert first_about([claim, replace(claim, where={})], observed) == BEFORE
+    wider = replace(claim, name="B", where={})
+    firsts = first_about([claim, wider], observed)
+    assert firsts == {"A": AFTER, "B": BEFORE}
+    assert first_about([claim], [other]) == {}
+    assert [each.late for each in graded([claim, wider], observed, FIT)] == [False, True]
+
+
+def test_each_prediction_of_a_registration_is_late_by_its_own_results() -> None:
+    # the register knows of an early result about B; since then it was measured anew
+    early = Prediction("A", "High.", "auc", above=0.6, where={"environment": ("E",)})
+    late = replace(early, name="B", where={"environment": ("F",)})
+    observed = [seen(0.9, when=AFTER), seen(0.9, when=AFTER, environment="F")]
+    found = graded([early, late], observed, FIT, {"B": BEFORE})
+    assert {each.prediction.name: each.late for each in found} == {"A": False, "B": True}
 
 
 def test_a_changed_text_is_graded_beside_the_first_one() -> None:
@@ -186,8 +195,8 @@ def test_a_changed_text_is_graded_beside_the_first_one() -> None:
     after = replace(first, statement="Low.", above=0.1)
     other = replace(first, name="B")
     made = (
-        Registration(1, (first, other), BEFORE, "", ""),
-        Registration(2, (after, other), AFTER, "", FIT),
+        Registration(1, (first, other), BEFORE, "", {}),
+        Registration(2, (after, other), AFTER, "", {"A": FIT}),
     )
     grades = grade(Register(made), [seen(0.3)])
     told = [(each.prediction.name, each.verdict, each.late, each.revises) for each in grades]

@@ -56,7 +56,7 @@ def test_an_altered_registration_shows_unless_it_is_the_last(stores, number, wha
     changes = {
         "text": {"predictions": (replace(old.predictions[0], above=0.9),)},
         "time": {"registered": "2020-01-01T00:00:00+00:00"},
-        "result": {"first_result": "2020-01-01T00:00:00+00:00"},
+        "result": {"first_results": {"A": "2020-01-01T00:00:00+00:00"}},
     }
     new = replace(old, **changes[what])
     rewrite(store, number, new)
@@ -104,10 +104,10 @@ def test_a_registration_after_results_says_so(store) -> None:
     early = register(store, [one(0.1)], now="2026-01-01T00:00:00+00:00")
     late = register(
         store, [one(0.2)],
-        first_result="2026-01-02T01:00:00+01:00", now="2026-01-02T00:00:00+00:00",
+        first_results={"A": "2026-01-02T01:00:00+01:00"}, now="2026-01-02T00:00:00+00:00",
     )  # fmt: skip
-    assert not early.late
-    assert late.late, "at the same moment is not before"
+    assert early.late == ()
+    assert late.late == ("A",), "at the same moment is not before"
     kept = read_register(store)
     assert kept.registrations == (early, late)
     assert not kept.problems
@@ -146,7 +146,7 @@ def test_mistakes_are_explained(store, tmp_path) -> None:
         register(store, [])
     for wrong in ("yesterday", "2026-01-01T00:00:00"):
         with pytest.raises(BadInput, match="2026-01-31T12:00:00"):
-            register(store, [one()], first_result=wrong)
+            register(store, [one()], first_results={"A": wrong})
     with pytest.raises(BadInput, match="read-only"):
         register(Store(store.root, read_only=True), [one()])
     assert not read_register(store).registrations

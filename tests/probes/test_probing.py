@@ -8,12 +8,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-from clew.cli import main
 from clew.cli.report import report
 from clew.probes import document
 from clew.probes.probing import Probed, Protocol, Step, probe_runs
@@ -48,7 +46,7 @@ def test_every_run_has_a_document(probed: Path, small: Suite) -> None:
     assert {config["seed"] for config, _ in pairs} == {0, 1, 2}
     assert len(pairs) == len(small.runs()) == 3
     for config, made in pairs:
-        assert made["protocol"] == {"version": 1, "episodes": EPISODES, "seed": 0}
+        assert made["protocol"] == {"version": document.VERSION, "episodes": EPISODES, "seed": 0}
         assert [q["question"] for q in made["questions"]] == [
             f"token 1 was shown {lag} steps ago" for lag in (1, 2, 3, 4)
         ]
@@ -164,21 +162,6 @@ def test_bad_settings_are_named(field: str, value: int) -> None:
         Protocol(**{field: value})
 
 
-@pytest.fixture
-def clew(monkeypatch: pytest.MonkeyPatch):
-    """The command, in this process, which has compiled everything already."""
-
-    def command(*words: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["clew", *map(str, words)])
-        try:
-            main()
-        except SystemExit as end:
-            return int(end.code or 0)
-        return 0
-
-    return command
-
-
 def test_from_a_trained_suite_to_the_page(
     clew, trained: Path, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,27 +212,57 @@ def test_predictions_after_the_results_are_late(
     assert {each["verdict"] for each in graded} == {"not evaluable"}
     assert clew(*words, "--predictions", foretold) == 0
     out = capsys.readouterr()
-    assert "after the first result that they are about" in out.err
+    assert "told, wrong after the first results that they are about" in out.err
+    assert clew(*words, "--predictions", foretold) == 0
+    assert "after the first results" not in capsys.readouterr().err, "that was told"
     late = {p["name"]: p["late"] for p in json.loads(out.out.splitlines()[-1])["predictions"]}
     assert late["told"]
     assert not late["P1"]
+    # another bound is another prediction, and the page shows both
+    foretold.write_text(PREDICTIONS.replace("above = 0.6", "above = 0.55"), encoding="utf-8")
+    assert clew(*words, "--predictions", foretold) == 0
+    report(folder, out=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<dt>told: hit</dt>") == 2
+    assert "where above 0.6 was predicted" in page
+    assert "where above 0.55 was predicted" in page
+    assert page.count("in place of what was registered") == 1
+    assert page.count("when there were results already") == 3
+
+
+def test_the_studys_suite_on_an_empty_store_says_how_to_train_it(
+    clew, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert clew("probe", "probe", "--store", tmp_path) == 3
+    said = capsys.readouterr().out
+    assert "skipped, it is not in the store: " in said
+    assert "and 33 more" in said
+    assert "36 runs: 0 probed now, 0 before, 36 without a result" in said
+    assert (
+        f"36 of them are not trained yet; this trains them: clew run probe --store {tmp_path}"
+        in said
+    )
 
 
 def test_unfinished_runs_are_named(
     clew, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
-    assert clew("probe", suite_file, "--store", tmp_path / "empty") == 0
+    assert clew("probe", suite_file, "--store", tmp_path / "empty") == 3
     said = capsys.readouterr().out
     assert "skipped, it is not in the store: tinyreproduce-dense-gru-none-s0-" in said
     assert "3 runs: 0 probed now, 0 before, 3 without a result" in said
+    assert f"3 of them are not trained yet; this trains them: clew run {suite_file} --store" in said
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["nonsense"], "suite='nonsense' is not valid; choose"),
-        (["probe", "--store", "nowhere"], "store='nowhere' does not exist"),
+        (
+            ["probe", "--store", "nowhere"],
+            "does not exist; name the folder of a store, or train: clew run probe --store nowhere",
+        ),
         (["probe", "--episodes", "2"], "episodes=2 is not valid; it must be a whole number"),
         (["probe", "--seed", "-1"], "seed=-1 is not valid; it must be a whole number"),
         (["probe", "--predictions", "nothing.toml"], "nothing.toml"),

@@ -9,6 +9,7 @@ from json import dumps
 from clew.cli.arguments import IntoPath, SourcePath
 from clew.cli.display import console_for
 from clew.cli.fleet import EXIT_FAILED
+from clew.probes.predictions.merging import bring_predictions
 from clew.suite.store import Store
 from clew.suite.store import merge as merge_stores
 from clew.validate import BadInput
@@ -21,11 +22,12 @@ WORDS = {
     "damaged": "could not be read, and were not copied",
     "checkpoints": "packs that can now go on from further",
     "busy": "packs at work, their checkpoints left alone",
+    "predictions": "registrations of predictions copied",
 }
 
 
 def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
-    """Copy the runs and checkpoints that one store knows and another does not; nothing is lost.
+    """Copy the runs, checkpoints and predictions that one store has and another has not.
 
     Ends with 3 if results of one configuration differ, or if something could not be read.
 
@@ -37,7 +39,10 @@ def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
     if into.exists() and source.resolve() == into.resolve():
         raise BadInput(f"{str(source)!r} and {str(into)!r} are the same store")
     opened = Store(source, read_only=True)
-    done = dataclasses.asdict(merge_stores(Store(into), opened))
+    ours = Store(into)
+    done = dataclasses.asdict(merge_stores(ours, opened))
+    done["predictions"], broken = bring_predictions(ours, opened)
+    done["damaged"] += broken
     console = console_for(json)
     if json:
         print(dumps(done))

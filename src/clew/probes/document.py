@@ -12,8 +12,9 @@ from clew.suite.store import RunFolder, Store, scan, world_name
 
 ROLE = "probe"
 """The document is probe.json, beside the run's own files."""
-VERSION = 1
+VERSION = 2
 """Of what is asked and how it is measured; another one means that everything is measured anew."""
+KEYS = {"protocol", "agent", "when", "success", "tail_mean", "summary", "questions"}
 
 Document = dict[str, Any]
 
@@ -21,7 +22,10 @@ Document = dict[str, Any]
 def read(run: RunFolder) -> Document | None:
     """The document of a run, if it has a sound one; a damaged one is set aside."""
     document = run.note(ROLE)
-    sound = isinstance(document, dict) and document.get("protocol", {}).get("version") == VERSION
+    if not isinstance(document, dict) or not set(document) >= KEYS:
+        return None
+    protocol = document["protocol"]
+    sound = isinstance(protocol, dict) and protocol.get("version") == VERSION
     return document if sound else None
 
 
@@ -45,8 +49,7 @@ def weights_of(run: RunFolder) -> str | None:
 
 def observed(config: Mapping[str, Any], document: Document) -> list[Observed]:
     """What predictions are graded by: one for each question that could be answered."""
-    fields = {name: config[name] for name in ("reward", "architecture", "bonus", "seed")}
-    fields["environment"] = world_name(config)
+    fields = _fields(config)
     tail = document["tail_mean"]
     return [
         Observed.of(
@@ -60,9 +63,38 @@ def observed(config: Mapping[str, Any], document: Document) -> list[Observed]:
     ]
 
 
+def dated(store: Store) -> list[Observed]:
+    """What was ever found out, and when, without the numbers: other versions and weights too.
+
+    Whoever predicts something had seen it.
+    """
+    found = []
+    for row in scan(store):
+        told = store.run(row.config).note(ROLE) if row.config else None
+        if isinstance(told, dict) and isinstance(told.get("when"), str):
+            found += [
+                Observed(
+                    {**_fields(row.config), "latent": str(asked["question"])}, {}, told["when"]
+                )
+                for asked in told.get("questions", ())
+                if asked["measured"] is not None and not asked["why_not"]
+            ]
+    return found
+
+
+def unconverged(document: Document) -> int:
+    """Logistic fits that had not reached their minimum; their AUCs are what was reached."""
+    return document["summary"]["unconverged"] if document["summary"] is not None else 0
+
+
 def why_nothing(document: Document) -> str:
     """Why no question of a run could be answered, in a sentence; empty if one could."""
     if document["summary"] is not None:
         return ""
     reasons = dict.fromkeys(asked["why_not"] for asked in document["questions"])
     return "; ".join(reasons) or "there is nothing to ask"
+
+
+def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {name: config[name] for name in ("reward", "architecture", "bonus", "seed")}
+    return {**fields, "environment": world_name(config)}

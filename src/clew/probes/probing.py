@@ -54,6 +54,8 @@ class Probed(NamedTuple):
     skipped: str = ""
     fresh: bool = False
     """Whether it was measured just now."""
+    untrained: bool = False
+    """Whether it is skipped because it is not finished."""
 
 
 class Step(NamedTuple):
@@ -87,6 +89,8 @@ def probe_runs(
     """Every run's probes; those that are in the store already are taken from there."""
     looked = [_look(store, run, protocol) for run in runs]
     todo = [each for each in looked if isinstance(each, _Todo)]
+    if todo:
+        store.require_writable()
     done = {probed.run.identity: probed for probed in _probe(todo, protocol, watch)}
     return [each if isinstance(each, Probed) else done[each.run.identity] for each in looked]
 
@@ -98,11 +102,12 @@ def _look(store: Store, run: RunSpec, protocol: Protocol) -> Probed | _Todo:
     if status != "finished":
         absent = status == "absent"
         why = "it is not in the store" if absent else f"it is {status}, not finished"
-        return Probed(run, None, why)
+        return Probed(run, None, why, untrained=True)
     weights = document.weights_of(folder)
     if weights is None:
         return Probed(run, None, "its weights were not kept")
-    program = run.program()
+    # a replay pays no bonus: arms that differ in it alone are one program to compile
+    program = run.program("none")
     latent = latent_of(program.env)
     if latent is None:
         return Probed(run, None, f"no latent is registered for {world_name(run.config)}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Literal
 
 import numpy as np
+
+from clew.validate import BadInput
 
 TYPES: Mapping[str, Any] = {
     "episode": np.int32, "step": np.int32, "asked": bool, "answer": bool, "since": np.int32,
@@ -31,8 +34,8 @@ class Rows:
             self._columns[name].append(np.asarray(columns[name]).astype(dtype))
         for name, array in features.items():
             self._widths[name] = array.shape[1]
-            with open(self._path(name), "ab") as file:
-                array.astype(self._dtype(name)).tofile(file)
+            with _writing(self._path(name), "ab") as file:
+                file.write(np.ascontiguousarray(array, self._dtype(name)).data)
 
     def finish(self, questions: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """All columns, and all features, mapped."""
@@ -64,7 +67,21 @@ def mapped(path: Path, dtype: Any, shape: tuple[int, int]) -> np.ndarray:
 def chosen_rows(array: np.ndarray, rows: np.ndarray, path: Path) -> np.ndarray:
     """Some rows of a mapped array, in a file of their own, without holding them all."""
     at_once = max(1, BLOCK_BYTES // max(1, array.shape[1] * array.itemsize))
-    with open(path, "wb") as file:
+    with _writing(path, "wb") as file:
         for start in range(0, len(rows), at_once):
-            np.asarray(array[rows[start : start + at_once]]).tofile(file)
+            file.write(np.ascontiguousarray(array[rows[start : start + at_once]]).data)
     return mapped(path, array.dtype, (len(rows), array.shape[1]))
+
+
+@contextmanager
+def _writing(path: Path, mode: Literal["ab", "wb"]) -> Iterator[IO[bytes]]:
+    """A file of a recording. Where there is no room for it, that is said."""
+    try:
+        with open(path, mode) as file:
+            yield file
+    except OSError as error:
+        raise BadInput(
+            f"the recording in {str(path.parent)!r} cannot be written ({error.strerror}); make "
+            "room there or name another folder in TMPDIR, and run the same command again: nothing "
+            "that was stored is lost"
+        ) from error

@@ -14,7 +14,7 @@ from clew.analysis import words
 from clew.analysis.figures import probes as figures
 from clew.analysis.figures.decodability import decodability
 from clew.analysis.figures.style import styled
-from clew.analysis.names import bonus_label
+from clew.analysis.names import bonus_label, task_label
 from clew.analysis.tables.grid import Cell as Entry
 from clew.analysis.tables.grid import Grid, figure, word
 from clew.analysis.tables.render import html
@@ -25,6 +25,8 @@ from clew.suite.store import Store, world_name
 
 SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity", "mlp_memory")
 LISTED = 10
+FEW = 6
+"""Questions that are listed whole."""
 NOTE = (
     "observation: what the encoder makes of the step's own observation. untrained: a new memory of "
     "the same shape, fed the same. shuffled: labels swapped between episodes. selectivity: memory "
@@ -60,7 +62,7 @@ def probe_section(store: Store) -> Section | None:
         figures=_figures(pairs, frame),
         grades=grade(register, [o for pair in pairs for o in document.observed(*pair)]),
         problems=register.problems,
-        notes=_notes(pairs),
+        notes=notes(pairs),
     )
 
 
@@ -115,16 +117,37 @@ def address(drawn: Figure) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(out.getvalue()).decode()
 
 
-def _notes(pairs: Pairs) -> list[str]:
+def _questions(pairs: Pairs) -> list[str]:
+    """What was asked, task by task."""
+    asked: dict[str, dict[str, None]] = {}
+    for config, made in pairs:
+        task = task_label(world_name(config), config["reward"])
+        asked.setdefault(task, {}).update(dict.fromkeys(q["question"] for q in made["questions"]))
+    return [
+        f"Asked on {task}, whenever it was seen before and is out of sight: "
+        + ("; ".join(names) if len(names) <= FEW else f"{next(iter(names))}; … {[*names][-1]}")
+        + "."
+        for task, names in asked.items()
+    ]
+
+
+def notes(pairs: Pairs) -> list[str]:
     """How it was measured, and which runs have no answer."""
     protocols = {tuple(sorted(made["protocol"].items())) for _, made in pairs}
-    notes = [
+    told = [
         f"{dict(each)['episodes']} episodes of every run were replayed, from seed "
         f"{dict(each)['seed']}."
         for each in sorted(protocols)
     ]
+    told += _questions(pairs)
     if len(protocols) > 1:
-        notes.append("Not all runs were probed alike: run `clew probe` once for all of them.")
+        told.append("Not all runs were probed alike: run `clew probe` once for all of them.")
+    left = [made for _, made in pairs if document.unconverged(made)]
+    if left:
+        told.append(
+            f"{sum(map(document.unconverged, left))} logistic fits of {len(left)} runs did not "
+            "converge; their AUCs are what was reached."
+        )
     silent = [
         f"{world_name(config)} / {config['reward']} / {config['architecture']} / "
         f"{config['bonus']}, seed {config['seed']} has no answer: {why}."
@@ -132,4 +155,4 @@ def _notes(pairs: Pairs) -> list[str]:
         if (why := document.why_nothing(made))
     ]
     more = [f"… and {len(silent) - LISTED} more without an answer."] * (len(silent) > LISTED)
-    return [*notes, *silent[:LISTED], *more]
+    return [*told, *silent[:LISTED], *more]

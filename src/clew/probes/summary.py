@@ -35,6 +35,7 @@ def summary(measured: Sequence[Measured]) -> dict[str, Any] | None:
         "state_size": sound[0].probes["memory"].size,
         "questions": len(sound),
         "rows": sum(sum(each.rows.values()) for each in sound),
+        "unconverged": sum(p.unconverged for each in sound for p in each.probes.values()),
         "by_since": _ages(sound),
     }
 

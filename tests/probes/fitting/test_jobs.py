@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.probes.fitting import Dataset, jobs, rotation
-from clew.probes.fitting.jobs import SHUFFLES, Prepared, batches, jobs_of, plan, prepare
+from clew.probes.fitting.jobs import ROWS, SHUFFLES, WIDTHS, Prepared, jobs_of, plan, prepare
 from tests.probes.fitting import examples
 
 
@@ -39,37 +39,48 @@ def test_features_on_disk_are_never_held_whole(tmp_path, monkeypatch) -> None:
     assert max(Watched.read) == 100 * examples.SIZE
 
 
-@given(st.integers(1, 300_000), st.integers(0, 5_000))
-def test_shapes_are_few_and_large_enough(rows: int, size: int) -> None:
-    job = shaped(rows, size)
-    room, width, labels = job.shape
-    assert rows <= room <= max(256, 1.5 * rows)
-    assert min(size, rotation.RANK) <= width <= max(16, 1.5 * size)
-    assert width <= rotation.RANK
-    assert room * 4 % 2 ** (room.bit_length() - 1) == 0, "a power of two, or one and a half"
-    assert labels == 1 + SHUFFLES
+@given(st.integers(1, 60), st.integers(4, 300), st.integers(1, 5), st.integers(0, 2**32))
+def test_problems_have_few_shapes_and_hold_every_row(rows, size, labels, seed) -> None:
+    rng = np.random.default_rng(seed)
+    ready = prepared(
+        rng.standard_normal((rows, min(size, 256))), rng.integers(0, 2, (rows, labels))
+    )
+    assert ready.width in WIDTHS
+    assert ready.width >= min(size, 256)
+    problems = ready.problems(ready.width)
+    assert len(problems) == labels
+    for number, (x, y, count) in enumerate(problems):
+        assert x.shape == (ROWS, ready.width + 1)
+        assert count == rows
+        assert np.array_equal(ready.trimmed(x)[:rows], ready.train)
+        assert np.array_equal(y[:rows], ready.job.labels[:, number])
+        assert not x[rows:].any()
+        # the room that nothing fills is empty
+        assert np.count_nonzero(x) == np.count_nonzero(ready.train)
 
 
-@given(st.lists(st.tuples(st.integers(1, 2**20), st.sampled_from([0, 30, 256, 4096])), max_size=40))
-def test_a_batch_has_one_shape_and_a_bounded_size(sizes) -> None:
-    given_jobs = [shaped(*each) for each in sizes]
-    found = list(batches(given_jobs))
-    assert sorted(id(job) for batch in found for job in batch) == sorted(map(id, given_jobs))
-    for batch in found:
-        (shape,) = {job.shape for job in batch}
-        assert len(batch) == 1 or len(batch) * shape[0] * shape[1] <= jobs.TOGETHER
-    for shape in {batch[0].shape for batch in found}:
-        lengths = {len(batch) for batch in found if batch[0].shape == shape}
-        assert len(lengths) <= 2, "each is a program to compile"
+def prepared(train: np.ndarray, labels: np.ndarray) -> Prepared:
+    """Every row trains; the labels beyond the first are the null's."""
+    rows = np.arange(len(train))
+    column = labels[:, 0].astype(np.uint8)
+    data = Dataset(column, rows, rows, {"memory": train.astype(np.float32)})
+    job = jobs.Job(jobs.Plan(data, {}, labels[:, 1:].astype(np.uint8), ""), "memory", rows, rows)
+    turn = rotation.Rotation(np.zeros(1), np.zeros((1, 1)), np.ones(1), 1)
+    x = np.pad(train.astype(np.float32), ((0, 0), (0, 1)), constant_values=1)
+    return Prepared(job, turn, x, x, x)
 
 
-def shaped(rows: int, size: int) -> jobs.Job:
-    """A job of that many training rows and features; all zeros, which take no memory."""
-    column = np.broadcast_to(np.uint8(0), rows)
-    features = np.broadcast_to(np.float32(0), (rows, size))
-    data = Dataset(column, column, column, {"memory": features})
-    whole = jobs.Plan(data, {}, np.broadcast_to(np.uint8(0), (rows, SHUFFLES)), "")
-    return jobs.Job(whole, "memory", np.broadcast_to(np.int64(0), rows), np.zeros(0, int))
+def test_no_more_rows_than_there_is_room_for() -> None:
+    count = 3 * ROWS
+    column = np.zeros(count, np.int32)
+    features = np.broadcast_to(np.float32(0), (count, 20_000))
+    data = Dataset(column, column, column, {"memory": features, "observation": features[:, :9]})
+    rows = {name: np.arange(count) for name in ("train", "validation", "test")}
+    found = {job.name: job for job in jobs_of(jobs.Plan(data, rows, column[:, None], ""), 0)}
+    assert len(found["observation"].train) == ROWS
+    assert len(found["memory"].train) * 20_000 <= jobs.MOST
+    for job in found.values():
+        assert len(job.validation) == len(job.train) // 4
 
 
 @pytest.mark.parametrize("name", ["memory", "observation"])
@@ -79,5 +90,4 @@ def test_only_the_memory_is_asked_about_swapped_labels(name: str) -> None:
     labels = found[name].labels
     assert labels.shape == (800, 1 + SHUFFLES * (name == "memory"))
     np.testing.assert_array_equal(labels[:, 0], data.labels)
-    assert found[name].shape[2] == labels.shape[1]
     assert all((labels[:, 0] != other).any() for other in labels.T[1:])

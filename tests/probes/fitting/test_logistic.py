@@ -1,66 +1,95 @@
 """Logistic regression, against scikit-learn on the same data with the same penalty."""
 
+import os
+
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from clew.probes.fitting import logistic, mlp
-from clew.probes.fitting.fit import GRID
+from clew.probes.fitting import each, logistic, mlp
+from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, Problem, Solved, solve
 from clew.probes.fitting.rotation import rotation
 
-ROWS, SIZE, ROOM = 300, 12, 400
+ROWS, SIZE, ROOM = 300, 12, 2 * logistic.BLOCK
 
 
-def problem(z: np.ndarray, variance: np.ndarray, y: np.ndarray) -> logistic.Problem:
-    """All penalties, in a shape with room to spare whose filling must not matter."""
+def solved(z: np.ndarray, y: np.ndarray) -> Solved:
+    """In a shape with room to spare whose filling must not matter."""
     x = np.full((ROOM, SIZE + 1), 7.0, np.float32)
     x[: len(z)] = 0
     x[: len(z), : z.shape[1]], x[: len(z), -1] = z, 1
-    mass = np.where(np.arange(ROOM) < len(z), 1 / len(z), 0)
-    labels = np.ones((ROOM, len(GRID)))
-    labels[: len(z)] = y[:, None]
-    spread = np.zeros(SIZE + 1)
-    spread[: len(variance)], spread[-1] = variance, 1
-    whole = (x, mass, labels, np.array(GRID), spread)
-    return logistic.Problem(*(each.astype(np.float32)[None] for each in whole))
+    labels = np.ones(ROOM, np.float32)
+    labels[: len(z)] = y
+    return solve([(Problem(x, labels, np.array(len(z), np.int32)),)])[0]
 
 
-@settings(max_examples=6)
-@given(st.integers(0, 2**32), st.floats(0.0, 3.0), st.floats(0, 2))
-def test_agrees_with_scikit_learn(seed: int, noise: float, uneven: float) -> None:
+def mixed(seed: int, rows: int, uneven: float) -> tuple[np.ndarray, np.ndarray]:
+    """Features that depend on each other, and the same standardised."""
     rng = np.random.default_rng(seed)
     mixing = rng.standard_normal((SIZE, SIZE)) * np.exp(uneven * rng.standard_normal(SIZE))
-    x = (rng.standard_normal((ROWS, SIZE)) @ mixing + 3).astype(np.float32)
-    standard = (x - x.mean(0, dtype=float)) / x.std(0, dtype=float)
-    y = standard @ rng.standard_normal(SIZE) + noise * rng.logistic(size=ROWS) > 0.3
-    found = rotation(x, np.arange(ROWS), 0)
+    x = (rng.standard_normal((rows, SIZE)) @ mixing + 3).astype(np.float32)
+    return x, (x - x.mean(0, dtype=float)) / x.std(0, dtype=float)
+
+
+@settings(max_examples=12)
+@given(
+    st.integers(0, 2**32), st.sampled_from([0.0, 0.3, 3.0]), st.floats(0, 2), st.integers(20, ROWS)
+)
+def test_agrees_with_scikit_learn(seed: int, noise: float, uneven: float, rows: int) -> None:
+    x, standard = mixed(seed, rows, uneven)
+    rng = np.random.default_rng([seed, 1])
+    y = standard @ rng.standard_normal(SIZE) + noise * rng.logistic(size=rows) > 0.3
+    if y.all() or not y.any():
+        return
+    found = rotation(x, np.arange(rows), 0)
     assert isinstance(found, tuple)
-    turn, z = found
-    solved = logistic.solve(problem(z, turn.variance, y))
-    assert (np.asarray(solved.slope) < 1e-4).all()
-    for number, l2 in enumerate(GRID):
-        theirs = LogisticRegression(C=1 / (ROWS * l2), tol=1e-9, max_iter=10_000).fit(standard, y)
-        w = np.asarray(solved.w)[0, :, number]
+    z = found[1]
+    ours = solved(z, y)
+    for l2, w, left in zip(PENALTIES, *ours, strict=True):
+        assert left < TOLERANCE
+        theirs = LogisticRegression(C=1 / (rows * l2), tol=1e-9, max_iter=100_000)
+        expected = theirs.fit(standard, y).decision_function(standard)
         logits = z @ w[: z.shape[1]] + w[-1]
-        expected = theirs.decision_function(standard)
         assert np.abs(logits - expected).max() < 5e-3 * (1 + np.abs(expected).max())
 
 
+@settings(max_examples=10)
+@given(st.integers(0, 2**32), st.floats(-6, 6), st.integers(2, 40), st.booleans())
+def test_every_fit_converges(seed: int, scale: float, rows: int, separable: bool) -> None:
+    # as few rows as a small replay has, and features of any size: all of them can be told apart
+    rng = np.random.default_rng(seed)
+    z = np.exp(scale) * rng.standard_normal((rows, SIZE))
+    y = z[:, 0] > 0 if separable else rng.integers(0, 2, rows)
+    ours = solved(z.astype(np.float32), y)
+    assert np.isfinite(ours.w).all()
+    assert (ours.left < TOLERANCE).all()
+
+
 def test_a_stronger_penalty_gives_smaller_weights() -> None:
-    rng = np.random.default_rng(0)
-    z = rng.standard_normal((ROWS, SIZE))
-    solved = logistic.solve(problem(z, (z**2).mean(0), z[:, 0] > 0))
-    lengths = np.linalg.norm(np.asarray(solved.w)[0, :-1], axis=0)
-    assert (np.diff(lengths) > 0).all(), "the grid falls"
+    z = np.random.default_rng(0).standard_normal((ROWS, SIZE))
+    lengths = np.linalg.norm(solved(z, z[:, 0] > 0).w[:, :-1], axis=1)
+    assert (np.diff(lengths) > 0).all(), "the penalties fall"
 
 
 @pytest.mark.parametrize("ones", [0.0, 1.0])
 def test_one_class_alone_does_not_run_away(ones: float) -> None:
     z = np.random.default_rng(0).standard_normal((ROWS, SIZE))
-    solved = logistic.solve(problem(z, (z**2).mean(0), np.full(ROWS, ones)))
-    assert np.isfinite(np.asarray(solved.w)).all()
+    assert np.isfinite(solved(z, np.full(ROWS, ones)).w).all()
+
+
+@pytest.mark.parametrize("problems", [1, 3, each.TOGETHER + 1])
+def test_together_is_one_by_one(monkeypatch: pytest.MonkeyPatch, problems: int) -> None:
+    rng = np.random.default_rng(0)
+    double = each.Each(lambda x, n: {"sum": x.sum() * n})
+    given_ = [(rng.standard_normal(4).astype(np.float32), np.int32(i)) for i in range(problems)]
+    alone = double(given_)
+    monkeypatch.setattr(each, "on_a_cpu", lambda: False)
+    together = double(given_)
+    assert len(alone) == len(together) == problems
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), alone, together)
 
 
 def test_the_better_stage_is_chosen_and_the_earliest_of_equals() -> None:
@@ -76,3 +105,10 @@ def test_the_better_stage_is_chosen_and_the_earliest_of_equals() -> None:
     np.testing.assert_array_equal(best.first, bend)
     lines = mlp.choose(np.array([1.0, 0]), stages, x, np.array([0, 1, 1]))
     assert not lines.first.any(), "a line is enough"
+
+
+def test_advice_to_the_compiler_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--other=1")
+    each.a_core_each()
+    each.a_core_each()
+    assert os.environ["XLA_FLAGS"] == "--other=1 --xla_cpu_multi_thread_eigen=false"

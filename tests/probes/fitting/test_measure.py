@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from clew.probes.fitting import CONTROLS, Dataset, Measured, measure
+from clew.probes.fitting import CONTROLS, Dataset, Measured, fit, logistic, measure
+from clew.probes.fitting.each import Each
+from clew.probes.fitting.jobs import SHUFFLES
 from clew.probes.fitting.split import split
 from clew.validate import BadInput
 from tests.probes.fitting import examples
@@ -111,12 +113,25 @@ def test_rows_episodes_and_sizes_are_told(found) -> None:
         assert 0.9 * examples.SIZE < each.effective_dimension <= examples.SIZE
 
 
+def test_what_does_not_converge_is_counted(found, monkeypatch) -> None:
+    assert {
+        p.unconverged for kind in found.values() for one in kind for p in one.probes.values()
+    } == {0}
+    monkeypatch.setattr(logistic, "STEPS", 0)
+    monkeypatch.setattr(fit, "solve", Each(lambda problem: logistic._solve(problem)))
+    (one,) = measure([examples.planted(0)], SEED)
+    assert one.evaluable
+    assert one.probes["memory"].unconverged == len(logistic.PENALTIES)
+    assert one.probes["shuffled"].unconverged == SHUFFLES * len(logistic.PENALTIES)
+    assert Measured.from_json(json.loads(written(one))).probes == one.probes
+
+
 def test_the_same_seed_gives_the_same_bytes_whoever_else_is_measured(found) -> None:
     heard = []
     data = [examples.noise(seed) for seed in range(MANY)]
     again = measure(data, SEED, lambda done, total: heard.append((done, total)))
     assert [written(each) for each in again] == [written(each) for each in found["noise"]]
-    assert heard == [(8 * number, 24) for number in range(4)]
+    assert heard == [(number, 24) for number in range(25)]
 
 
 def test_what_was_measured_survives_json(found) -> None:

@@ -11,6 +11,9 @@ from clew.validate import BadInput
 
 COLUMNS = ("task", "architecture", "gain", "gain_low", "gain_high", "auc", "auc_low", "auc_high")
 
+SHORT = 24
+"""Longer names of tasks stand one below the other in the legend."""
+
 
 def decodability(frame: pd.DataFrame) -> Figure:
     """One point for each task and architecture; `COLUMNS` with the bounds of both gains."""
@@ -40,7 +43,11 @@ def decodability(frame: pd.DataFrame) -> Figure:
             )  # fmt: skip
         for task, shape in shapes.items():
             axes.plot([], [], shape, color="#555555", label=str(task), markersize=5)
-        figure.legend(loc="outside upper right", ncols=len(shapes), fontsize=7)
+        figure.legend(
+            loc="outside upper left",
+            ncols=1 if any(len(task) > SHORT for task in shapes) else len(shapes),
+            fontsize=7,
+        )
         axes.set_xlabel("gain in success")
         axes.set_ylabel("gain in decodability (AUC)")
     return figure

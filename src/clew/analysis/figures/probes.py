@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def aucs(frame: pd.DataFrame) -> Figure:
         figure, grid = _grid(len(panels), 3.4, 2.1)
         for axes, (task, mine) in zip(grid, panels.items(), strict=False):
             _strip(axes, mine)
-            axes.set_title(task, loc="left", fontweight="bold")
+            _title(axes, task)
         _legend(figure, grid, loc="outside upper right", fontsize=7)
     return figure
 
@@ -46,7 +47,7 @@ def ages(frame: pd.DataFrame) -> Figure:
         figure, grid = _grid(len(panels), 3.4, 2.3)
         for axes, (task, mine) in zip(grid, panels.items(), strict=False):
             _lines(axes, mine)
-            axes.set_title(task, loc="left", fontweight="bold")
+            _title(axes, task)
         _legend(figure, grid, loc="outside lower center", ncols=4, fontsize=6.5)
     return figure
 
@@ -60,6 +61,12 @@ def _tasks(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> dict[str
         task_label(str(e), str(r)): frame[(frame["environment"] == e) & (frame["reward"] == r)]
         for e, r in pairs
     }
+
+
+def _title(axes: Axes, task: str) -> None:
+    """A long name in several lines: its neighbour begins where the panel ends."""
+    lines = textwrap.wrap(task.replace("[", " [", 1).replace(",", ", "), 34) or [task]
+    axes.set_title("\n".join(lines), loc="left", fontweight="bold")
 
 
 def _legend(figure: Figure, grid: list[Axes], **how: Any) -> None:

@@ -1,21 +1,25 @@
-"""Fit all probes of a suite: those whose problems have one shape are one program."""
+"""Fit all probes of a suite: few programs for all of them, and every core at work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from clew.probes.fitting import logistic, mlp
+from clew.probes.fitting import mlp
 from clew.probes.fitting.ages import by_since
 from clew.probes.fitting.auc import auc, by_column
 from clew.probes.fitting.data import MEMORY, Dataset
-from clew.probes.fitting.jobs import Job, Plan, Prepared, batches, jobs_of, plan, prepare
+from clew.probes.fitting.each import in_lanes, on_a_cpu
+from clew.probes.fitting.jobs import Job, Plan, Prepared, jobs_of, plan, prepare
+from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, Solved, solve
 from clew.probes.fitting.measured import CONTROLS, NAN, SPLITS, Measured, Probe
 
-GRID = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
-"""Penalties, strongest first: of equals, the first is chosen."""
+BATCH = 16
+"""Jobs that an accelerator is given at once."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,19 @@ def measure(
     fitted: dict[tuple[int, str], Fitted] = {}
     report = progress or (lambda done, total: None)
     report(0, len(jobs))
-    for together in batches(jobs):
-        for job, result in zip(together, _fit(together, seed), strict=True):
-            fitted[id(job.plan), job.name] = result
+    batches = _batches(jobs)
+    for some, found in zip(batches, in_lanes(partial(_fit, seed=seed), batches), strict=True):
+        fitted |= {(id(job.plan), job.name): one for job, one in zip(some, found, strict=True)}
         report(len(fitted), len(jobs))
     return [_measured(p, {n: f for (of, n), f in fitted.items() if of == id(p)}) for p in plans]
+
+
+def _batches(jobs: Sequence[Job]) -> list[Sequence[Job]]:
+    """One by one on a CPU; on an accelerator, several of about one width."""
+    if on_a_cpu():
+        return [[job] for job in jobs]
+    alike = sorted(jobs, key=lambda job: min(job.features.shape[1], len(job.train)))
+    return [alike[start : start + BATCH] for start in range(0, len(alike), BATCH)]
 
 
 def _fit(jobs: Sequence[Job], seed: int) -> list[Fitted]:
@@ -61,55 +73,61 @@ def _fit(jobs: Sequence[Job], seed: int) -> list[Fitted]:
 
 
 def _fit_sound(ready: Sequence[Prepared], seed: int) -> list[Fitted]:
-    problems = [_problem(each) for each in ready]
-    stacked = logistic.Problem(*(np.stack(arrays) for arrays in zip(*problems, strict=True)))
-    weights = np.asarray(logistic.solve(stacked).w)
-    chosen = [_choose(*each) for each in zip(ready, weights, strict=True)]
-    rows = np.array([len(each.train) for each in ready])
-    linear = np.stack([w for w, _ in chosen])
-    networks = mlp.train(stacked.x, rows, stacked.y[:, :, :: len(GRID)], linear, seed)
-    parts = zip(ready, chosen, zip(*networks, strict=True), strict=True)
-    return [_score(each, w, l2, mlp.Mlp(*network)) for each, (w, l2), network in parts]
-
-
-def _problem(ready: Prepared) -> logistic.Problem:
-    """Fits of every label with every penalty, in that order, filled up to the job's shape."""
-    rows, width, labels = ready.job.shape
-    n = len(ready.train)
-    x, y = np.zeros((rows, width + 1), np.float32), np.zeros((rows, labels), np.float32)
-    x[:n], y[:n] = ready.train, ready.job.labels[ready.job.train]
-    variance = np.zeros(width + 1, np.float32)
-    variance[: len(ready.turn.variance)], variance[-1] = ready.turn.variance, 1
-    mass = np.where(np.arange(rows) < n, 1 / n, 0).astype(np.float32)
-    l2 = np.tile(np.array(GRID, np.float32), labels)
-    return logistic.Problem(x, mass, np.repeat(y, len(GRID), 1), l2, variance)
-
-
-def _choose(ready: Prepared, weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """The weights of the best penalty for each label, [feature, label], and that of the first."""
-    labels, scores = ready.job.labels[ready.job.validation], ready.validation @ weights
-    best = [
-        number * len(GRID) + int(np.argmax(by_column(own, each)))
-        for number, (own, each) in enumerate(
-            zip(labels.T, np.split(scores, labels.shape[1], 1), strict=True)
-        )
+    width = max(each.width for each in ready)
+    problems = [each.problems(width) for each in ready]
+    solved = iter(solve([(one,) for some in problems for one in some]))
+    lines = [
+        [_choose(each, number, next(solved)) for number in range(len(some))]
+        for each, some in zip(ready, problems, strict=True)
     ]
-    return weights[:, best], GRID[best[0]]
+    pairs = [
+        (one, line.w, np.uint32(seed))
+        for some, each in zip(problems, lines, strict=True)
+        for one, line in zip(some, each, strict=True)
+    ]
+    networks = iter(mlp.train(pairs))
+    return [
+        _score(each, some, [next(networks) for _ in some])
+        for each, some in zip(ready, lines, strict=True)
+    ]
 
 
-def _score(ready: Prepared, w: np.ndarray, l2: float, networks: mlp.Mlp) -> Fitted:
+class _Line(NamedTuple):
+    """A logistic probe: that of the best penalty."""
+
+    w: np.ndarray
+    l2: float
+    unconverged: int
+    """Penalties whose fits did not end where they should."""
+
+
+def _choose(ready: Prepared, label: int, solved: Solved) -> _Line:
+    labels = ready.job.labels[ready.job.validation, label]
+    best = int(np.argmax(by_column(labels, ready.validation @ ready.trimmed(solved.w).T)))
+    failed = len(PENALTIES) - int((solved.left < TOLERANCE).sum())
+    return _Line(np.asarray(solved.w[best]), PENALTIES[best], failed)
+
+
+def _score(ready: Prepared, lines: Sequence[_Line], networks: Sequence[mlp.Mlp]) -> Fitted:
     """AUCs in the test rows, of the labels and of the null."""
     job = ready.job
-    truth, validation = job.labels[job.plan.rows["test"]], job.labels[job.validation]
-    scores = ready.test @ w
-    linear = [auc(*each) for each in zip(truth.T, scores.T, strict=True)]
+    truth, validation = job.labels[job.plan.rows["test"]].T, job.labels[job.validation].T
+    w = ready.trimmed(np.stack([line.w for line in lines]))
+    scores = ready.test @ w.T
+    linear = [auc(*each) for each in zip(truth, scores.T, strict=True)]
     small = []
-    for number, stages in enumerate(zip(*networks, strict=True)):
-        best = mlp.choose(w[:, number], mlp.Mlp(*stages), ready.validation, validation[:, number])
-        small.append(auc(truth[:, number], mlp.logits(best, ready.test)))
-    size, kept = job.features.shape[1], ready.turn.kept
-    probe = Probe(linear[0], small[0], l2, size, len(job.train), kept)
-    null = replace(probe, linear=_mean(linear[1:]), mlp=_mean(small[1:]), l2=NAN)
+    for number, (stages, line) in enumerate(zip(networks, w, strict=True)):
+        probes = mlp.Mlp(ready.trimmed(stages.w), ready.trimmed(stages.first), stages.last)
+        best = mlp.choose(line, probes, ready.validation, validation[number])
+        small.append(auc(truth[number], mlp.logits(best, ready.test)))
+    failed = [line.unconverged for line in lines]
+    probe = Probe(
+        linear[0], small[0], lines[0].l2, job.features.shape[1], len(job.train), ready.turn.kept,
+        failed[0],
+    )  # fmt: skip
+    null = replace(
+        probe, linear=_mean(linear[1:]), mlp=_mean(small[1:]), l2=NAN, unconverged=sum(failed[1:])
+    )
     swapped = null if job.name == MEMORY else None
     return Fitted(probe, scores[:, 0], ready.turn.participation, swapped)
 

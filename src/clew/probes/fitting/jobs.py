@@ -1,25 +1,27 @@
-"""One job a set of features: its rows turned into a problem of a shape that others have too."""
+"""One job a set of features: its rows turned into problems of a shape that others have too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Array
 
 from clew.probes.fitting.data import MEMORY, Dataset
+from clew.probes.fitting.logistic import Problem
 from clew.probes.fitting.rotation import RANK, Rotation, release, rotation
 from clew.probes.fitting.shuffle import shuffled
 from clew.probes.fitting.split import split, thinned, unfit
 
 SHUFFLES = 4
-ROWS = 2**14
+ROWS = 2**13
 """Training rows at most, and a quarter of it for validation; others are left out. Steps of an
 episode resemble each other: what hundreds of thousands add is time. Test rows all count."""
 MOST = 2**26
 """Training rows × features at most: 256 MB as float32."""
-TOGETHER = 2**26
-"""Rows × components that are solved at once."""
+WIDTHS = (32, 128, RANK)
+"""Components that a problem has room for: few shapes, few programs."""
 
 
 @dataclass(frozen=True)
@@ -56,23 +58,35 @@ class Job:
         own = self.plan.data.labels[:, None]
         return np.hstack((own, self.plan.swapped)) if self.name == MEMORY else own
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Rows, components and labels, with room to spare: few shapes, few programs."""
-        width = min(self.features.shape[1], RANK)
-        labels = 1 + SHUFFLES * (self.name == MEMORY)
-        return _room(len(self.train), 256), _room(width, 16), labels
-
 
 @dataclass(frozen=True)
 class Prepared:
-    """A job whose features are principal components, filled up to the job's shape, and a 1."""
+    """A job whose features are principal components, and a 1."""
 
     job: Job
     turn: Rotation
     train: np.ndarray
     validation: np.ndarray
     test: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """Room for its components."""
+        return next(width for width in WIDTHS if self.train.shape[1] - 1 <= width)
+
+    def trimmed(self, weights: Array | np.ndarray) -> np.ndarray:
+        """Weights, [·, feature, …], without the room that nothing fills."""
+        return np.delete(np.asarray(weights), np.s_[self.train.shape[1] - 1 : -1], 1)
+
+    def problems(self, width: int) -> list[Problem]:
+        """One for each label, filled up to `ROWS` and that width."""
+        rows = len(self.train)
+        x = np.zeros((ROWS, width + 1), np.float32)
+        x[:rows, : self.train.shape[1] - 1], x[:rows, -1] = self.train[:, :-1], 1
+        y = np.zeros((SHUFFLES + 1, ROWS), np.float32)
+        labels = self.job.labels[self.job.train].T
+        y[: len(labels), :rows] = labels
+        return [Problem(x, each, np.array(rows, np.int32)) for each in y[: len(labels)]]
 
 
 def plan(data: Dataset, seed: int) -> Plan:
@@ -108,28 +122,6 @@ def prepare(job: Job, seed: int) -> Prepared | str:
     release(job.features)
     if not all(np.isfinite(each).all() for each in turned):
         return "some features are not finite numbers"
-    return Prepared(job, turn, *(_filled(each, job.shape[1]) for each in turned))
-
-
-def batches(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Jobs of one shape together, as many as memory allows."""
-    by_shape: dict[tuple[int, int, int], list[Job]] = {}
-    for job in jobs:
-        by_shape.setdefault(job.shape, []).append(job)
-    for (rows, width, _), alike in by_shape.items():
-        most = max(1, min(8, TOGETHER // (rows * width)))
-        # in equal parts: another number of problems is another program to compile
-        size = -(-len(alike) // -(-len(alike) // most))
-        yield from (alike[start : start + size] for start in range(0, len(alike), size))
-
-
-def _filled(x: np.ndarray, width: int) -> np.ndarray:
-    filled = np.zeros((len(x), width + 1), np.float32)
-    filled[:, : x.shape[1]], filled[:, -1] = x, 1
-    return filled
-
-
-def _room(size: int, least: int) -> int:
-    """The next power of two, or half-way between two of them."""
-    whole = max(least, 1 << (max(size, 1) - 1).bit_length())
-    return whole * 3 // 4 if least < whole and size <= whole * 3 // 4 else whole
+    return Prepared(
+        job, turn, *(np.pad(each, ((0, 0), (0, 1)), constant_values=1) for each in turned)
+    )

@@ -1,166 +1,141 @@
-"""Logistic regression with a ridge, many at once, solved to convergence.
+"""Logistic regression with a ridge, by Newton's method, for penalties that fall one after another.
 
-    minimise  Σ_i m_i [log(1 + exp z_i) − y_i z_i] + l2/2 |w|²,   z = X w + b,   Σ_i m_i = 1
+    minimise  1/n Σ_i [log(1 + exp z_i) − y_i z_i] + l2/2 |w|²,   z = X w + b
 
-X holds principal components, so its covariance is diagonal and D = variance/4 + l2 bounds the
-curvature of each coordinate: L-BFGS starts from D⁻¹ instead of from nothing. As z is linear in w,
-one product with X serves a whole line search.
+Each penalty starts from the solution of the one before, a few steps away. Steps are counted in full
+curvature, so that data which a line separates, where the weights run far, take no longer. Rows come
+in blocks, as many as a problem has: problems of any length are one program.
 """  # fmt: skip
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jax.scipy.linalg import cho_factor, cho_solve
+from jaxtyping import Array, Float, Int
 
-ITERATIONS = 300
-HISTORY = 8
-SEARCH = 4
-TOLERANCE = 2e-5
-"""Of the gradient's length in the metric of D⁻¹."""
+from clew.probes.fitting.each import Each
 
-Weights = Float[Array, "feature fit"]
-Rows = Float[Array, "row fit"]
+PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+BLOCK = 256
+STEPS = 40
+"""For one penalty at most; a fit that needs more has not converged, and is counted."""
+TOLERANCE = 1e-6
+"""Of the gradient's length in the metric of the curvature, squared: twice what the objective still
+has to fall. One more step is taken then, which leaves about the square of it."""
+GRAIN = 1e-6
+"""What float32 cannot tell apart, of the curvature and of the objective."""
 
 
 class Problem(NamedTuple):
-    """Fits that share their features."""
+    """One question to one set of features."""
 
     x: Float[Array | np.ndarray, "row feature"]
-    """The last column is 1, for the intercept."""
-    mass: Float[Array | np.ndarray, " row"]
-    """1/n, and 0 for rows that only fill up the shape."""
-    y: Float[Array | np.ndarray, "row fit"]
-    l2: Float[Array | np.ndarray, " fit"]
-    variance: Float[Array | np.ndarray, " feature"]
+    """The last column is 1, for the intercept, which has no penalty."""
+    y: Float[Array | np.ndarray, " row"]
+    rows: Int[Array | np.ndarray, ""]
+    """The first so many count."""
 
 
 class Solved(NamedTuple):
-    """Of every fit."""
+    """For every penalty."""
 
-    w: Weights
-    slope: Float[Array, " fit"]
-    """What is left of the gradient."""
-    iterations: Array
+    w: Float[Array, "penalty feature"]
+    left: Float[Array, " penalty"]
+    """What `TOLERANCE` is about, before the last step."""
 
 
-class _Pairs(NamedTuple):
-    """The last steps, and what they did to the gradient; newest last."""
+class _Point(NamedTuple):
+    """The loss at w, without the penalty, and its derivatives."""
 
-    step: Float[Array, "past feature fit"]
-    change: Float[Array, "past feature fit"]
-    inverse: Float[Array, "past fit"]
-    """1 / ⟨step, change⟩; 0 where there is none yet."""
+    w: Float[Array, " feature"]
+    loss: Float[Array, ""]
+    gradient: Float[Array, " feature"]
+    curvature: Float[Array, "feature feature"]
 
 
 class _State(NamedTuple):
-    w: Weights
-    z: Rows
-    gradient: Weights
-    pairs: _Pairs
-    done: Any
-    iteration: Array
-
-
-@jax.jit
-@jax.vmap
-def solve(problem: Problem) -> Solved:
-    """Solve every fit of every problem (all arrays have one more axis in front)."""
-    with jax.default_matmul_precision("highest"):
-        return _solve(problem)
+    at: _Point
+    penalty: Int[Array, ""]
+    steps: Int[Array, ""]
+    """Taken for this penalty."""
+    reach: Float[Array, ""]
+    """Of a step: 1, and less after one that led uphill."""
+    solved: Solved
 
 
 def _solve(problem: Problem) -> Solved:
-    features, fits = problem.x.shape[1], problem.y.shape[1]
-    ridge = jnp.broadcast_to(problem.l2, (features, fits)).at[-1].set(0.0)
-    bound = jnp.maximum(problem.variance[:, None] / 4 + ridge, 1e-12)
-    zero = jnp.zeros((features, fits))
-    past = jnp.zeros((HISTORY, features, fits))
-    start = _State(
-        zero,
-        jnp.zeros_like(problem.y),
-        _gradient(problem, zero, jnp.zeros_like(problem.y), ridge),
-        _Pairs(past, past, jnp.zeros((HISTORY, fits))),
-        jnp.zeros(fits, bool),
-        jnp.array(0),
-    )
-
-    def going(state: _State) -> Array:
-        return (state.iteration < ITERATIONS) & ~state.done.all()
-
-    end = jax.lax.while_loop(going, partial(_iterate, problem, ridge, bound), start)
-    return Solved(end.w, _length(end.gradient, bound), end.iteration)
+    l2 = jnp.array(PENALTIES)
+    features = problem.x.shape[1]
+    empty = Solved(jnp.zeros((len(l2), features)), jnp.full(len(l2), jnp.inf))
+    with jax.default_matmul_precision("highest"):
+        at = _look(problem, jnp.zeros(features))
+        start = _State(at, jnp.int32(0), jnp.int32(0), jnp.float32(1), empty)
+        return jax.lax.while_loop(
+            lambda state: state.penalty < len(l2), partial(_iterate, problem, l2), start
+        ).solved
 
 
-def _iterate(problem: Problem, ridge: Weights, bound: Weights, state: _State) -> _State:
-    direction = -_downhill(state.pairs, state.gradient, bound)
-    # a direction that rounding has spoilt gives way to plain descent
-    good = (direction * state.gradient).sum(0) < 0
-    direction = jnp.where(good, direction, -state.gradient / bound)
-    ahead = jnp.matmul(problem.x, direction)
-    reach = jnp.where(state.done, 0.0, _reach(problem, ridge, state, direction, ahead))
-    w, z = state.w + reach * direction, state.z + reach * ahead
-    gradient = _gradient(problem, w, z, ridge)
-    pairs = _remember(state.pairs, w - state.w, gradient - state.gradient)
-    done = state.done | (_length(gradient, bound) < TOLERANCE) | (reach == 0)
-    return _State(w, z, gradient, pairs, done, state.iteration + 1)
+solve = Each(_solve)
+"""Solve several problems."""
 
 
-def _gradient(problem: Problem, w: Weights, z: Rows, ridge: Weights) -> Weights:
-    miss = problem.mass[:, None] * (jax.nn.sigmoid(z) - problem.y)
-    return jnp.matmul(problem.x.T, miss) + ridge * w
+def _iterate(problem: Problem, l2: Float[Array, " penalty"], state: _State) -> _State:
+    """One step for one penalty; or, where that would lead nowhere, on to the next penalty."""
+    at = state.at
+    ridge = jnp.full_like(at.w, l2[state.penalty]).at[-1].set(0.0)
+    gradient = at.gradient + ridge * at.w
+    step = _newton(at.curvature + jnp.diag(ridge), gradient)
+    left = gradient @ step
+
+    def leave() -> _State:
+        w = state.solved.w.at[state.penalty].set(at.w - state.reach * step)
+        solved = Solved(w, state.solved.left.at[state.penalty].set(left))
+        return _State(at, state.penalty + 1, jnp.int32(0), jnp.float32(1), solved)
+
+    def go() -> _State:
+        new = _look(problem, at.w - state.reach * step)
+        before, after = (each.loss + (ridge * each.w**2).sum() / 2 for each in (at, new))
+        good = after <= before + GRAIN * (1 + before)
+        reach = jnp.where(good, jnp.minimum(1.0, 2 * state.reach), state.reach / 4)
+        chosen = jax.tree.map(lambda one, other: jnp.where(good, one, other), new, at)
+        return _State(chosen, state.penalty, state.steps + 1, reach, state.solved)
+
+    return jax.lax.cond((left < TOLERANCE) | (state.steps >= STEPS), leave, go)
 
 
-def _length(gradient: Weights, bound: Weights) -> Array:
-    return jnp.sqrt((gradient**2 / bound).sum(0))
+def _newton(
+    curvature: Float[Array, "feature feature"], gradient: Float[Array, " feature"]
+) -> Float[Array, " feature"]:
+    """curvature⁻¹ gradient, all directions first scaled alike: float32 has seven digits."""
+    scale = jax.lax.rsqrt(jnp.maximum(jnp.diagonal(curvature), 1e-12))
+    alike = curvature * scale[:, None] * scale + GRAIN * jnp.eye(len(scale))
+    step = scale * cho_solve(cho_factor(alike), scale * gradient)
+    # where rounding has spoilt it, a short step downhill will do
+    return jnp.where(jnp.isfinite(step).all(), step, scale**2 * gradient / len(scale))
 
 
-def _reach(
-    problem: Problem, ridge: Weights, state: _State, direction: Weights, ahead: Rows
-) -> Float[Array, " fit"]:
-    """How far to go: Newton's method in one dimension, kept between what is too near and too far.
+def _look(problem: Problem, w: Float[Array, " feature"]) -> _Point:
+    """The loss and its derivatives, a block of rows at a time."""
+    features = len(w)
 
-    The function along the line is convex, so its slope tells on which side the minimum is.
-    """
-    mass = problem.mass[:, None]
-    along, bend = (ridge * state.w * direction).sum(0), (ridge * direction**2).sum(0)
+    def block(number: Array, sums: _Point) -> _Point:
+        start = number * BLOCK
+        x = jax.lax.dynamic_slice(problem.x, (start, 0), (BLOCK, features))
+        y = jax.lax.dynamic_slice(problem.y, (start,), (BLOCK,))
+        mass = jnp.where(start + jnp.arange(BLOCK) < problem.rows, 1 / problem.rows, 0.0)
+        z = x @ w
+        p = jax.nn.sigmoid(z)
+        bend = (mass * p * (1 - p))[:, None] * x
+        loss = (mass * (jax.nn.softplus(z) - y * z)).sum()
+        return _Point(
+            w, sums.loss + loss, sums.gradient + (mass * (p - y)) @ x, sums.curvature + bend.T @ x
+        )
 
-    def narrow(_: int, at: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        near, far, here = at
-        p = jax.nn.sigmoid(state.z + here * ahead)
-        slope = (mass * (p - problem.y) * ahead).sum(0) + along + here * bend
-        curvature = (mass * p * (1 - p) * ahead**2).sum(0) + bend
-        near, far = jnp.where(slope < 0, here, near), jnp.where(slope < 0, far, here)
-        next_ = here - slope / curvature
-        inside = (next_ > near) & (next_ < far)
-        otherwise = jnp.where(jnp.isinf(far), 2 * here, (near + far) / 2)
-        return near, far, jnp.where(inside, next_, otherwise)
-
-    fits = problem.y.shape[1]
-    start = (jnp.zeros(fits), jnp.full(fits, jnp.inf), jnp.ones(fits))
-    return jax.lax.fori_loop(0, SEARCH, narrow, start)[2]
-
-
-def _downhill(pairs: _Pairs, gradient: Weights, bound: Weights) -> Weights:
-    """The inverse curvature times the gradient, as the remembered steps tell it."""
-    shares = [jnp.zeros(gradient.shape[1])] * HISTORY
-    for i in reversed(range(HISTORY)):
-        shares[i] = pairs.inverse[i] * (pairs.step[i] * gradient).sum(0)
-        gradient = gradient - shares[i] * pairs.change[i]
-    last = (pairs.change[-1] ** 2 / bound).sum(0) * pairs.inverse[-1]
-    turned = gradient / bound / jnp.where(last > 0, last, 1.0)
-    for i in range(HISTORY):
-        back = pairs.inverse[i] * (pairs.change[i] * turned).sum(0)
-        turned = turned + (shares[i] - back) * pairs.step[i]
-    return turned
-
-
-def _remember(pairs: _Pairs, step: Weights, change: Weights) -> _Pairs:
-    product = (step * change).sum(0)
-    inverse = jnp.where(product > 1e-20, 1 / jnp.maximum(product, 1e-20), 0.0)
-    new = _Pairs(step, change, inverse)
-    return jax.tree.map(lambda old, one: jnp.concatenate((old[1:], one[None])), pairs, new)
+    nothing = _Point(w, jnp.float32(0), jnp.zeros(features), jnp.zeros((features, features)))
+    blocks = (problem.rows + BLOCK - 1) // BLOCK
+    return jax.lax.fori_loop(0, blocks, block, nothing)

@@ -28,9 +28,11 @@ class Probe:
     size: int = 0
     """How many features there are."""
     fitted: int = 0
-    """Training rows that the probes were fitted to: all, or 16,384 spread over all."""
+    """Training rows that the probes were fitted to: all, or 8,192 spread over all."""
     kept: float = NAN
     """Share of their variance in the components that the probes see: all, up to 256 features."""
+    unconverged: int = 0
+    """Logistic fits, over penalties (and swaps), that had not reached their minimum in 40 steps."""
     reason: str = ""
     """Why it is not evaluable; empty if it is."""
 

@@ -13,9 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 
 from clew.probes.fitting.auc import auc
+from clew.probes.fitting.each import Each
+from clew.probes.fitting.logistic import Problem
 
 HIDDEN = 32
 STEPS = 50
@@ -26,25 +28,11 @@ RATE = 5e-3
 
 
 class Mlp(NamedTuple):
-    """logit = x w + relu(x first + shift) last, where x ends in a 1."""
+    """logit = x w + relu(x first) last, where x ends in a 1."""
 
     w: Float[Array | np.ndarray, "*n feature"]
     first: Float[Array | np.ndarray, "*n feature hidden"]
     last: Float[Array | np.ndarray, "*n hidden"]
-
-
-def train(
-    x: Float[Array | np.ndarray, "problem row feature"],
-    rows: Int[Array | np.ndarray, " problem"],
-    y: Float[Array | np.ndarray, "problem row label"],
-    w: Float[Array | np.ndarray, "problem feature label"],
-    seed: int,
-) -> Mlp:
-    """Train one probe for each problem and each of its labels, from logistic probes `w`.
-
-    The first `rows` rows of a problem count. Returned [problem, label, stage, …], on the host.
-    """
-    return jax.tree.map(np.asarray, _train(x, rows, y, w, jax.random.key(seed)))
 
 
 def logits(probe: Mlp, x: np.ndarray) -> np.ndarray:
@@ -59,32 +47,33 @@ def choose(linear: np.ndarray, probes: Mlp, x: np.ndarray, labels: np.ndarray) -
     return max(stages, key=lambda probe: auc(labels, logits(probe, x)))
 
 
-@jax.jit
-def _train(x: Array, rows: Array, y: Array, w: Array, key: PRNGKeyArray) -> Mlp:
-    over_labels = jax.vmap(_train_one, in_axes=(None, None, 1, 1, None))
-    return jax.vmap(over_labels, in_axes=(0, 0, 0, 0, None))(x, rows, y, w, key)
-
-
-def _train_one(x: Array, rows: Array, y: Array, w: Array, key: PRNGKeyArray) -> Mlp:
-    begin, go = jax.random.split(key)
+def _train(problem: Problem, w: Float[Array, " feature"], seed: Int[Array, ""]) -> Mlp:
+    """From a logistic probe `w`: the ends of all stages, [stage, …]."""
+    x, y, rows = problem
+    begin, go = jax.random.split(jax.random.key(seed))
     spread = jax.random.normal(begin, (x.shape[1], HIDDEN))
+    # rows that do not count are 0
     variance = jnp.square(x).sum() / rows
     probe = Mlp(w, spread / jnp.sqrt(variance), jnp.zeros(HIDDEN))
     adam = optax.adam(RATE)
 
-    def loss(probe: Mlp, chosen: Array) -> Array:
+    def loss(probe: Mlp, chosen: Int[Array, " row"]) -> Float[Array, ""]:
         some = x[chosen]
         z = some @ probe.w + jax.nn.relu(some @ probe.first) @ probe.last
         return optax.sigmoid_binary_cross_entropy(z, y[chosen]).mean()
 
-    def step(carry: tuple[Mlp, optax.OptState], key: Array) -> tuple:
+    def step(carry: tuple[Mlp, optax.OptState], chosen: Int[Array, " row"]) -> tuple:
         probe, state = carry
-        slope = jax.grad(loss)(probe, jax.random.randint(key, (BATCH,), 0, rows))
-        change, state = adam.update(slope, state)
+        change, state = adam.update(jax.grad(loss)(probe, chosen), state)
         return (optax.apply_updates(probe, change), state), None
 
-    def stage(carry: tuple[Mlp, optax.OptState], key: Array) -> tuple:
-        carry, _ = jax.lax.scan(step, carry, jax.random.split(key, STEPS))
+    def stage(carry: tuple[Mlp, optax.OptState], chosen: Int[Array, "step row"]) -> tuple:
+        carry, _ = jax.lax.scan(step, carry, chosen)
         return carry, carry[0]
 
-    return jax.lax.scan(stage, (probe, adam.init(probe)), jax.random.split(go, STAGES))[1]
+    chosen = jax.random.randint(go, (STAGES, STEPS, BATCH), 0, rows)
+    return jax.lax.scan(stage, (probe, adam.init(probe)), chosen)[1]
+
+
+train = Each(_train)
+"""Train one probe for each problem, from its logistic probe."""

@@ -15,7 +15,7 @@ RANK = 256
 """Components that are kept, if there are more features: those with the most variance."""
 ROUNDS = 2
 """Of subspace iteration, where there are more."""
-ENOUGH = 8192
+ENOUGH = 4096
 """Rows to find the subspace from."""
 NOTHING = 1e-6
 """Components with less than this of the first one's variance are rounding: float16 has 3 digits."""
@@ -83,8 +83,9 @@ def rotation(
         return "all features are constant in the training rows"
     scale = np.where(varies, 1 / np.where(varies, deviation, 1), 0).astype(np.float32)
     x *= scale
-    basis = _subspace(x, seed) if len(mean) > RANK else np.eye(len(mean), dtype=np.float32)
-    z = x @ basis
+    wide = len(mean) > min(RANK, len(x))
+    basis = _subspace(x, seed) if wide else np.eye(len(mean), dtype=np.float32)
+    z = x @ basis if wide else x
     variance, turn = np.linalg.eigh(_gram(z) / len(z))
     order = np.argsort(variance)[::-1]
     order = order[variance[order] > NOTHING * variance[order[0]]]
@@ -94,9 +95,12 @@ def rotation(
 
 
 def _subspace(x: np.ndarray, seed: int) -> np.ndarray:
-    """Orthonormal columns that span what `RANK` principal components nearly do."""
+    """Orthonormal columns that span what `RANK` principal components nearly do.
+
+    Fewer rows than that have no more components than rows; their span is exact.
+    """
     rng = np.random.default_rng([seed, 3])
-    basis = rng.standard_normal((x.shape[1], RANK), np.float32)
+    basis = rng.standard_normal((x.shape[1], min(RANK, len(x))), np.float32)
     x = np.ascontiguousarray(x[:: -(-len(x) // ENOUGH)])
     for _ in range(ROUNDS):
         basis = _orthonormal(x.T @ (x @ basis))
@@ -106,7 +110,7 @@ def _subspace(x: np.ndarray, seed: int) -> np.ndarray:
 def _orthonormal(columns: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(_gram(columns))
     keep = values > 1e-10 * values[-1]
-    return (columns @ (vectors[:, keep] / np.sqrt(values[keep]))).astype(np.float32)
+    return columns @ (vectors[:, keep] / np.sqrt(values[keep])).astype(np.float32)
 
 
 def _gram(columns: np.ndarray) -> np.ndarray:

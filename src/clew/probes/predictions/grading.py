@@ -9,10 +9,13 @@ from typing import Literal
 
 from clew.probes.fitting.measured import Measured, Probe
 from clew.probes.predictions.claims import FIELDS, Prediction, Value
-from clew.probes.predictions.parts import Part, judge
+from clew.probes.predictions.parts import Part, claim, judge
 from clew.probes.predictions.registering import Register, Registration, moment
 
 Verdict = Literal["hit", "miss", "not evaluable"]
+WORDS: tuple[tuple[Verdict, str], ...] = (("hit", "true"), ("miss", "false"))
+NAMED = 4
+"""Parts that are named one by one."""
 
 
 @dataclass(frozen=True)
@@ -99,22 +102,26 @@ def _grade(
     verdict: Verdict = "miss" if "miss" in found else "not evaluable" if found != {"hit"} else "hit"
     times = [moment(each.when) for each in about if each.when]
     when = moment(registration.registered)
-    late = any(time <= when for time in times) or (bool(about) and registration.late)
+    late = prediction.name in registration.late or any(time <= when for time in times)
     return Grade(
         prediction=prediction,
         verdict=verdict,
         parts=parts,
-        reason=_reason(verdict, parts, late),
+        reason=_reason(prediction, verdict, parts, late),
         registered=registration.registered,
         late=late,
         revises=older[-1].registered if older else "",
     )
 
 
-def first_about(predictions: Sequence[Prediction], observed: Sequence[Observed]) -> str:
-    """When the earliest result was made that any of the predictions is about; empty if none was."""
-    about = [o.when for o in observed if o.when and any(concerns(p, o) for p in predictions)]
-    return min(about, key=moment, default="")
+def first_about(predictions: Sequence[Prediction], observed: Sequence[Observed]) -> dict[str, str]:
+    """When the earliest result was made that each of the predictions is about, if there is one."""
+    found = {}
+    for each in predictions:
+        about = [one.when for one in observed if one.when and concerns(each, one)]
+        if about:
+            found[each.name] = min(about, key=moment)
+    return found
 
 
 def concerns(prediction: Prediction, observed: Observed) -> bool:
@@ -125,7 +132,15 @@ def concerns(prediction: Prediction, observed: Observed) -> bool:
     return all(observed.fields.get(name) in values for name, values in wanted.items())
 
 
-def _reason(verdict: Verdict, parts: Sequence[Part], late: bool) -> str:
+def _named(parts: Sequence[Part], kind: Verdict) -> str:
+    """Which parts, with their values; how many, if they are many."""
+    alike = [part for part in parts if part.verdict == kind]
+    if len(alike) > NAMED:
+        return f"{len(alike)} of {len(parts)}"
+    return " and ".join(f"{part.label} ({part.value:+.3f})" for part in alike)
+
+
+def _reason(prediction: Prediction, verdict: Verdict, parts: Sequence[Part], late: bool) -> str:
     count = {kind: sum(part.verdict == kind for part in parts) for kind in ("hit", "miss")}
     if verdict == "not evaluable":
         reasons = [part.reason for part in parts if part.verdict == "not evaluable"]
@@ -133,6 +148,6 @@ def _reason(verdict: Verdict, parts: Sequence[Part], late: bool) -> str:
     elif len(parts) == 1:
         text = parts[0].reason
     else:
-        text = f"true of {count['hit']} of {len(parts)}"
-        text += f", false of {count['miss']}" if count["miss"] else ""
+        text = ", ".join(f"{word} of {_named(parts, kind)}" for kind, word in WORDS if count[kind])
+        text += f", where {claim(prediction)}"
     return f"{text} (registered after the results)" if late else text

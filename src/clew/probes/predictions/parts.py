@@ -91,7 +91,7 @@ def _judged(
 
 def _decided(prediction: Prediction, part: Part) -> Part:
     verdict = "hit" if prediction.holds(part.value) else "miss"
-    return replace(part, verdict=verdict, reason=f"{part.value:+.3f} where {_claim(prediction)}")
+    return replace(part, verdict=verdict, reason=f"{part.value:+.3f} where {claim(prediction)}")
 
 
 def _correlated(prediction: Prediction, part: Part, rows: Sequence[Row]) -> Part:
@@ -173,7 +173,8 @@ def _correlation(points: np.ndarray) -> float:
     return float(np.clip((centred[:, 0] @ centred[:, 1]) / lengths.prod(), -1, 1))
 
 
-def _claim(prediction: Prediction) -> str:
+def claim(prediction: Prediction) -> str:
+    """Its bounds, in words."""
     bounds = [
         f"{word} {bound}"
         for word, bound in (("above", prediction.above), ("below", prediction.below))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from clew.suite.store.seal import Seal
 from clew.validate import BadInput
 
 FOLDER = "predictions"
+MAIN = ""
+"""The chain that this store goes on with; others were brought by a merge, in folders of theirs."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,9 @@ class Registration:
     """ISO 8601, in UTC."""
     previous: str
     """Hash of the registration before this one; empty for the first."""
-    first_result: str
-    """When the earliest result that they are about had been made; empty if there was none."""
+    first_results: Mapping[str, str]
+    """By name of a prediction, when the earliest result that it is about had been made; those are
+    left out about which there was none."""
 
     @property
     def seal(self) -> str:
@@ -47,9 +50,10 @@ class Registration:
         return digest(self.to_json())
 
     @property
-    def late(self) -> bool:
-        """Whether there were results already."""
-        return bool(self.first_result) and moment(self.first_result) <= moment(self.registered)
+    def late(self) -> tuple[str, ...]:
+        """Names of those about which there were results already."""
+        when = moment(self.registered)
+        return tuple(name for name, time in self.first_results.items() if moment(time) <= when)
 
     def to_json(self) -> dict[str, Any]:
         """What is stored."""
@@ -75,48 +79,77 @@ class Register:
 
 
 def register(
-    store: Store, predictions: Sequence[Prediction], *, first_result: str = "", now: str = ""
+    store: Store,
+    predictions: Sequence[Prediction],
+    *,
+    first_results: Mapping[str, str] | None = None,
+    now: str = "",
 ) -> Registration:
     """Write predictions to the store; those that are there already keep their first time.
 
-    `first_result` is when the earliest probe result was made that they are about, if there is any
-    (`first_about` finds it).
+    `first_results` says when the earliest results were made that they are about, by name
+    (`first_about` finds them).
     """
+    firsts = dict(first_results or {})
     if store.read_only:
         raise BadInput("the store is read-only; predictions are registered in one that is not")
     names = [each.name for each in predictions]
     if not names or len(set(names)) < len(names):
         raise BadInput(f"predictions={names} is not valid; each must have a name of its own")
-    if first_result:
-        moment(first_result)
+    for each in firsts.values():
+        moment(each)
     while True:
         number = _next(store.root / FOLDER)  # before reading: what comes between takes this name
-        known = read_register(store).registrations
+        known = _chain(store.root / FOLDER).registrations
         made = Registration(
             number=number,
             predictions=tuple(predictions),
             registered=moment(now).isoformat() if now else clock(),
             previous=known[-1].hash if known else "",
-            first_result=first_result,
+            first_results=firsts,
         )
-        same = [each for each in known if each.seal == made.seal]
+        same = [each for each in read_register(store).registrations if each.seal == made.seal]
         if same:
             return same[0]
         try:
-            path = store.root / FOLDER / _name(made.number)
-            write_document(path, Seal("predictions", made.seal), made.to_json(), overwrite=False)
+            write_registration(store, MAIN, made)
             return made
         except FileExistsError:
             continue  # somebody else was faster: theirs is the one before
 
 
 def read_register(store: Store) -> Register:
-    """Every sound registration, and what is wrong with the rest."""
+    """Every sound registration, by time, and what is wrong with the rest."""
+    found = chains(store)
+    once = {one.hash: one for chain in found.values() for one in chain.registrations}
+    order = sorted(once.values(), key=lambda one: moment(one.registered))
+    return Register(tuple(order), tuple(p for chain in found.values() for p in chain.problems))
+
+
+def chains(store: Store) -> dict[str, Register]:
+    """By the name of their folder, registrations that follow each other; our own first."""
+    folder = store.root / FOLDER
+    brought = sorted(name for name in _listed(folder) if (folder / name).is_dir())
+    return {name: _chain(folder / name) for name in (MAIN, *brought)}
+
+
+def write_registration(store: Store, chain: str, one: Registration) -> None:
+    """Put a registration at its place in a chain; `FileExistsError` if something is there."""
+    path = store.root / FOLDER / chain / file_name(one)
+    write_document(path, Seal("predictions", one.seal), one.to_json(), overwrite=False)
+
+
+def file_name(one: Registration) -> str:
+    """Within its chain."""
+    return _name(one.number)
+
+
+def _chain(folder: Path) -> Register:
     found: list[Registration] = []
     problems = []
-    for number in range(1, _next(store.root / FOLDER)):
+    for number in range(1, _next(folder)):
         try:
-            one = _read(store.root / FOLDER / _name(number))
+            one = _read(folder / _name(number))
         except FileNotFoundError:
             problems.append(f"registration {number} is missing")
             continue
@@ -169,14 +202,17 @@ def _broken(number: int, one: Registration, before: Registration | None) -> list
 
 
 def _next(folder: Path) -> int:
+    stems = [name.removesuffix(".json") for name in _listed(folder) if name.endswith(".json")]
+    return 1 + max((int(stem) for stem in stems if stem.isdecimal()), default=0)
+
+
+def _listed(folder: Path) -> list[str]:
     try:
-        names = os.listdir(folder)
+        return os.listdir(folder)
     except FileNotFoundError:
-        return 1
+        return []
     except OSError as error:
         raise CannotRead(folder, error) from error
-    stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
-    return 1 + max((int(stem) for stem in stems if stem.isdecimal()), default=0)
 
 
 def _name(number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,12 @@ class Store:
         except FileNotFoundError:
             pass
         return None
+
+    def require_writable(self) -> None:
+        """Raise `CannotWrite` now, rather than after long work whose result would have no place."""
+        path = self.root / f"{atomic.TEMPORARY}{secrets.token_hex(6)}"
+        atomic.write(path, lambda file: file.write(b"may I?"))
+        path.unlink()
 
     @property
     def incidents(self) -> Sequence[Incident]:
