@@ -69,11 +69,13 @@ def suite(folder: Path, episodes: int, longest: int) -> list[Dataset]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", help="where the states go; they need 6 GB")
+    parser.add_argument("--folder", type=Path, help="where the states go; they need 6 GB")
     parser.add_argument("--episodes", type=int, default=200)
     parser.add_argument("--longest", type=int, default=845, help="cuts episodes short")
     args = parser.parse_args()
     a_core_each()
+    if args.folder:
+        args.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         datasets = suite(Path(folder), args.episodes, args.longest)
         began, busy = time.perf_counter(), time.process_time()

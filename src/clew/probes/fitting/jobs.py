@@ -14,7 +14,7 @@ from clew.probes.fitting.rotation import RANK, Rotation, release, rotation
 from clew.probes.fitting.shuffle import shuffled
 from clew.probes.fitting.split import split, thinned, unfit
 
-SHUFFLES = 4
+SHUFFLES = 3
 ROWS = 2**13
 """Training rows at most, and a quarter of it for validation; others are left out. Steps of an
 episode resemble each other: what hundreds of thousands add is time. Test rows all count."""
@@ -83,10 +83,9 @@ class Prepared:
         rows = len(self.train)
         x = np.zeros((ROWS, width + 1), np.float32)
         x[:rows, : self.train.shape[1] - 1], x[:rows, -1] = self.train[:, :-1], 1
-        y = np.zeros((SHUFFLES + 1, ROWS), np.float32)
         labels = self.job.labels[self.job.train].T
-        y[: len(labels), :rows] = labels
-        return [Problem(x, each, np.array(rows, np.int32)) for each in y[: len(labels)]]
+        y = np.pad(labels.astype(np.float32), ((0, 0), (0, ROWS - rows)))
+        return [Problem(x, each, np.array(rows, np.int32)) for each in y]
 
 
 def plan(data: Dataset, seed: int) -> Plan:

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int
 from clew.probes.fitting.each import Each
 
 PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
-BLOCK = 256
+BLOCK = 512
 STEPS = 40
 """For one penalty at most; a fit that needs more has not converged, and is counted."""
 TOLERANCE = 1e-6
