@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 
 # The tests are about results, not devices.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # They compile much and compute little: the compiler may spare itself its last efforts.
 # (`make test-slow`, which trains, sets this to nothing.)
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
-# A program is compiled once in a run of the tests: in whatever file, process or example it stands.
-if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="clew-tests-compiled-")
-    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 
 import gc
 from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -13,12 +14,14 @@ CALLS = ("open", "write", "pwrite", "fsync", "replace", "link", "unlink", "mkdir
 
 @contextlib.contextmanager
 def watched(before: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Call `before(name, arguments)` before each of the calls above."""
+    """Call `before(name, arguments)` before each of the calls above that this thread makes."""
     originals = {name: getattr(os, name) for name in CALLS}
+    here = threading.get_ident()
 
     def wrap(name: str) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            before(name, args)
+            if threading.get_ident() == here:
+                before(name, args)
             return originals[name](*args, **kwargs)
 
         return call
