@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clew.suite.store import CannotWrite, Store, scan
+from tests.mounts import on_a_small_disk
 from tests.suite.store.faults import calls_of, failing, nth, watched
 from tests.suite.store.things import config, contents, finish
-
-ROOT = Path(__file__).parents[3]
-MOUNT = "mount -t tmpfs -o size=400k tmpfs"
-
-
-def may_mount(folder: Path) -> bool:
-    command = ["unshare", "-rm", "sh", "-c", f"{MOUNT} '{folder}'"]
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("what", ["full", "read-only"])
 def test_a_real_disk(tmp_path: Path, what: str) -> None:
-    """In a namespace of its own: the mount is gone when the process is."""
-    if not may_mount(tmp_path):
-        pytest.skip("no file system can be mounted here")
-    script = f"{MOUNT} '{tmp_path}' && exec '{sys.executable}' -m tests.suite.store.small_disk"
-    command = ["unshare", "-rm", "sh", "-c", f"{script} {what} '{tmp_path}'"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-    told = ast.literal_eval(done.stdout.splitlines()[-1])
+    told = on_a_small_disk("400k", tmp_path, "tests.suite.store.small_disk", what, str(tmp_path))
     assert min(told.values()) >= 1, told
     if what == "full":
         # the first times there was no room, the last times there was
