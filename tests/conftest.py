@@ -35,7 +35,13 @@ def compiled_programs() -> Iterator[None]:
     yield
     from clew.learner import lanes
 
-    for kept in (lanes._begin_alone, lanes._advance_alone, lanes._begin_together):
+    caches = (
+        lanes._begin_alone,
+        lanes._advance_alone,
+        lanes._begin_together,
+        lanes._advance_together,
+    )
+    for kept in caches:
         kept.cache_clear()
     jax.clear_caches()
     gc.collect()

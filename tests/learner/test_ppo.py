@@ -14,9 +14,15 @@ from jax.flatten_util import ravel_pytree
 from clew import envs, memory
 from clew.learner import Program
 from clew.learner.agent import components, outlook
-from clew.learner.ppo import Experience, clip_components, in_chunks, loss, minibatches
-from clew.learner.rollout import play
+from clew.learner.holding import AsLeaves, AsVector
+from clew.learner.ppo import Experience, clip_components, loss, minibatches
+from clew.learner.rollout import in_chunks, play
 from tests.learner.conftest import begun, small, tiny
+
+
+def rows(pieces: Any) -> Any:
+    """[piece, env, …] → [piece · env, …]."""
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), pieces)
 
 
 @pytest.mark.parametrize("architecture", memory.names())
@@ -34,8 +40,7 @@ def test_the_ratio_is_one_before_anything_changed(architecture: str) -> None:
     whole = Experience(
         rollout.obs, rollout.first, rollout.action, rollout.log_prob, advantage=zeros, target=zeros
     )
-    start = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (memories, memories))
-    chunks = in_chunks(whole, settings.chunk)
+    chunks, start = rows((in_chunks(whole, settings.chunk), (memories, memories)))
     _, losses = jax.jit(partial(loss, sight=program.sight, settings=settings))(
         agent, batch=chunks, start=start, entropy_coef=jnp.float32(0)
     )
@@ -48,11 +53,11 @@ def test_chunks_are_contiguous_in_time() -> None:
     steps, n, chunk = 12, 3, 4
     t, e = jnp.meshgrid(jnp.arange(steps), jnp.arange(n), indexing="ij")
     marks = 100 * e + t
-    cut = in_chunks(Experience(*[marks] * 6), chunk).obs
-    assert cut.shape == (chunk, steps // chunk * n)
-    for column in np.asarray(cut).T:
-        assert (np.diff(column) == 1).all()
-        assert column[0] % 100 % chunk == 0
+    cut = in_chunks(marks, chunk)
+    assert cut.shape == (steps // chunk, n, chunk)
+    for row in np.asarray(rows(cut)):
+        assert (np.diff(row) == 1).all()
+        assert row[0] % 100 % chunk == 0
     assert sorted(np.asarray(cut).ravel()) == sorted(np.asarray(marks).ravel())
 
 
@@ -73,8 +78,7 @@ def test_loss_against_a_slow_computation(shared: bool) -> None:
     old = rollout.log_prob + 0.3 * rng.normal(size=rollout.log_prob.shape)
     gain, target = rng.normal(size=(2, *old.shape))
     whole = Experience(rollout.obs, rollout.first, rollout.action, old, gain, target)
-    chunks = in_chunks(jax.tree.map(jnp.asarray, whole), 8)
-    start = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (acting, acting))
+    chunks, start = rows((in_chunks(jax.tree.map(jnp.asarray, whole), 8), (acting, acting)))
     total, losses = loss(
         state.agent, program.sight, program.settings, chunks, start, jnp.float32(0.1)
     )
@@ -99,7 +103,7 @@ def test_loss_against_a_slow_computation(shared: bool) -> None:
 def test_a_shared_backbone_learns_from_the_actor_alone() -> None:
     program = Program.of(tiny(), "GRU", settings=small(shared=True))
     state = begun(program)
-    obs, first = jnp.zeros((8, 4), int), jnp.zeros((8, 4), bool)
+    obs, first = jnp.zeros((4, 8), int), jnp.zeros((4, 8), bool)
 
     def values(agent: Any) -> Any:
         return outlook(agent, program.sight, (state.players.acting,) * 2, obs, first)[1].sum()
@@ -109,7 +113,8 @@ def test_a_shared_backbone_learns_from_the_actor_alone() -> None:
     assert max(float(jnp.abs(x).max()) for x in jax.tree.leaves(slope.value)) > 0
 
 
-def test_each_component_is_clipped_alone() -> None:
+@pytest.mark.parametrize("form", [AsVector, AsLeaves])
+def test_each_component_is_clipped_alone(form: Any) -> None:
     agent = begun(Program.of(tiny(), "LSTM", settings=small())).agent
     rng = np.random.default_rng(0)
     scale = dict(zip(components(agent), (0.01, 5, 0.02, 7, 0.001, 9), strict=True))
@@ -124,10 +129,9 @@ def test_each_component_is_clipped_alone() -> None:
         policy=parts["actor head"],
         value=parts["critic head"],
     )
-    clipped, norms = clip_components(slope, 0.5)
-    whole, as_agent = ravel_pytree(slope)
-    assert clipped.shape == whole.shape
-    parts = components(slope), components(as_agent(clipped))
+    held = form(agent)
+    clipped, norms = clip_components(slope, 0.5, held)
+    parts = components(slope), components(held.show(clipped))
     for i, pair in enumerate(zip(*(part.values() for part in parts), strict=True)):
         before, after = (np.asarray(ravel_pytree(part)[0]) for part in pair)
         length = np.linalg.norm(before)

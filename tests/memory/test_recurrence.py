@@ -16,7 +16,7 @@ from tests.memory.conftest import IN, build, in_float64
 
 
 @pytest.mark.parametrize("variant", ["GRU", "LSTM", "GRU, plain", "LSTM, plain", "GatedDeltaNet"])
-def test_tapped_is_scanned(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """vmapped over environments and over runs, as an accelerator would run it."""
     runs, envs, steps = 2, 3, 19
     cells = [in_float64(build(variant, seed=seed)) for seed in range(runs)]
@@ -37,7 +37,7 @@ def test_tapped_is_scanned(variant: str, monkeypatch: pytest.MonkeyPatch) -> Non
         return (ys * weights).sum() + sum(jnp.sin(leaf).sum() for leaf in jax.tree.leaves(state))
 
     results = []
-    for way in (recurrence.scanned, recurrence.tapped):
+    for way in (recurrence.scanned, recurrence.apart):
         for module in (gru, lstm, gated_delta_net):
             monkeypatch.setattr(module, "recur", way)
         run = eqx.filter_vmap(

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from clew.learner.agent import Agent
 from clew.learner.program import Program
-from clew.learner.rollout import Players, Rollout
+from clew.learner.rollout import Players, Rollout, in_chunks
 
 
 class Valued(NamedTuple):
@@ -34,7 +34,7 @@ def appraise(
     sight, s = program.sight, program.settings
     seer = agent.seer
     symbols = seer.symbols(sight)
-    obs, first = (_cut(x, s.chunk) for x in (rollout.obs, rollout.first))
+    obs, first = in_chunks((rollout.obs, rollout.first), s.chunk)
 
     def chunk(memory: Any, now: Any) -> tuple[Any, Any]:
         obs, first = now
@@ -42,9 +42,9 @@ def appraise(
         return after, (agent.value(features), memory)
 
     memory, (value, memories) = jax.lax.scan(chunk, players.valuing, (obs, first))
-    value = value.reshape(s.steps, s.envs)
+    value = jnp.swapaxes(value, 1, 2).reshape(s.steps, s.envs)
 
-    def replay(start: Any, obs: Array, first: Array) -> Float[Array, "time env"]:
+    def replay(start: Any, obs: Array, first: Array) -> Float[Array, "env time"]:
         return agent.value(seer.unroll(start, seer.see(sight, symbols, obs), first)[1])
 
     # what a step leads to is seen at the next one, except where the rollout ends or an episode is
@@ -99,22 +99,18 @@ def _looking_ahead(
         left, following = carry
         t = jnp.argmax(left, axis=0)  # the next one in each environment, if there is one
         which, place = t // chunk, t % chunk
-        window = (which * chunk)[None] + jnp.arange(chunk)[:, None]
-        obs, first = (x[window, envs] for x in (rollout.obs, rollout.first))
+        window = (which * chunk)[:, None] + jnp.arange(chunk)
+        obs, first = (x[window, envs[:, None]] for x in (rollout.obs, rollout.first))
         # one place more than a chunk, for the view after the chunk's last action
-        obs, first = (jnp.concatenate((x, x[:1])) for x in (obs, first))
-        here = jnp.arange(chunk + 1)[:, None] == place + 1
+        obs, first = (jnp.concatenate((x, x[:, :1]), 1) for x in (obs, first))
+        here = jnp.arange(chunk + 1) == (place + 1)[:, None]
         final = rollout.arrival[t, envs]
         wide = here.reshape(here.shape + (1,) * (obs.ndim - 2))
-        obs = jnp.where(wide, final[None], obs)
+        obs = jnp.where(wide, final[:, None], obs)
         start = jax.tree.map(lambda x: x[which, envs], memories)
-        value = replay(start, obs, first & ~here)[place + 1, envs]
+        value = replay(start, obs, first & ~here)[envs, place + 1]
         present = left[t, envs]
         value = jnp.where(present, value, following[t, envs])
         return left.at[t, envs].set(False), following.at[t, envs].set(value)
 
     return jax.lax.while_loop(more, settle, (unseen, following))[1]
-
-
-def _cut(x: Array, chunk: int) -> Array:
-    return x.reshape(-1, chunk, *x.shape[1:])

@@ -47,10 +47,10 @@ class Backbone(eqx.Module):
         return state, jnp.concatenate((seen.encoded, y), -1)
 
     def unroll(
-        self, state: Any, seen: Sighted, first: Bool[Array, "time env"]
-    ) -> tuple[Any, Float[Array, "time env feature"]]:
+        self, state: Any, seen: Sighted, first: Bool[Array, "env time"]
+    ) -> tuple[Any, Float[Array, "env time feature"]]:
         """Features of a chunk of time in every environment."""
-        state, ys = jax.vmap(self.memory.unroll, (0, 1, 1), (0, 1))(state, seen.read, first)
+        state, ys = jax.vmap(self.memory.unroll)(state, seen.read, first)
         return state, jnp.concatenate((seen.encoded, ys), -1)
 
     def initial_state(self, envs: int) -> Any:
@@ -136,8 +136,8 @@ def components(agent: Agent) -> dict[str, Any]:
 
 
 def outlook(
-    agent: Agent, sight: Sight, states: tuple[Any, Any], obs: Array, first: Bool[Array, "time env"]
-) -> tuple[Float[Array, "time env action"], Float[Array, "time env"]]:
+    agent: Agent, sight: Sight, states: tuple[Any, Any], obs: Array, first: Bool[Array, "env time"]
+) -> tuple[Float[Array, "env time action"], Float[Array, "env time"]]:
     """Action logits and values over a chunk of time, from the states at its beginning."""
     if agent.critic is None:
         _, features = _unrolled(agent.actor, sight, states[0], obs, first)
@@ -149,9 +149,11 @@ def outlook(
         # side by side, the two backbones need half as many kernels
         pair = jax.tree.map(lambda *both: jnp.stack(both), agent.actor, agent.critic)
         start = jax.tree.map(lambda *both: jnp.stack(both), *states)
+        # and each with a copy of the observations, what they owe needs no transposing
+        copies = jnp.broadcast_to(obs, (2, *obs.shape))
         _, (acting, valuing) = jax.vmap(
-            lambda backbone, state: _unrolled(backbone, sight, state, obs, first)
-        )(pair, start)
+            lambda backbone, state, obs: _unrolled(backbone, sight, state, obs, first)
+        )(pair, start, copies)
     return agent.policy(acting), agent.value(valuing)
 
 

@@ -22,6 +22,16 @@ from clew.learner.keys import unwrapped, wrapped
 from clew.learner.program import Program
 from clew.learner.run import Leg, Run, State, init, leg
 
+GPU = {
+    # Whole loops become CUDA graphs, not only what is inside them: their kernels are short, and
+    # launching them one by one takes a tenth of the time of training.
+    "xla_gpu_enable_command_buffer": (
+        "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
+    ),
+    # Products of many small matrices are cuBLAS's; tuning Triton for them takes minutes.
+    "xla_gpu_enable_triton_gemm": False,
+}
+
 
 class Way(Protocol):
     """How the runs of a pack are trained."""
@@ -48,11 +58,11 @@ class Together:
 
     def advance(self, program: Program, runs: Run, state: State) -> tuple[State, Leg]:
         """One leg of every run, in one compiled call."""
-        return _advance_together(program, runs, state)
+        return _advance_together()(program, runs, state)
 
     def compile(self, program: Program, runs: Run, state: State) -> None:
         """Compile `advance` without running it."""
-        _advance_together.lower(program, runs, state).compile()
+        _advance_together().lower(program, runs, state).compile()
 
 
 class Lanes:
@@ -133,9 +143,21 @@ def _begin_together() -> Callable[[Program, Run], State]:
     )
 
 
-@partial(jax.jit, static_argnames="program", donate_argnames="state")
-def _advance_together(program: Program, runs: Run, state: State) -> tuple[State, Leg]:
-    return jax.vmap(partial(leg, program))(runs, state)
+@cache
+def _advance_together() -> Any:
+    def together(program: Program, runs: Run, state: State) -> tuple[State, Leg]:
+        return jax.vmap(partial(leg, program))(runs, state)
+
+    options = _for_a_gpu()
+    return jax.jit(together, static_argnums=0, donate_argnums=2, compiler_options=options)
+
+
+def _for_a_gpu() -> dict[str, Any] | None:
+    """Options for the compiler of a GPU, except those that the environment sets itself."""
+    if jax.default_backend() != "gpu":
+        return None
+    given = os.environ.get("XLA_FLAGS", "")
+    return {name: value for name, value in GPU.items() if name not in given}
 
 
 def _beginning(function: Callable[..., State], **options: Any) -> Any:

@@ -12,8 +12,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs.sight import Sight
 from clew.learner.agent import Agent, components, outlook
+from clew.learner.holding import Holding, holding
 from clew.learner.program import Program
-from clew.learner.rollout import log_prob_of
+from clew.learner.rollout import in_chunks, log_prob_of
 from clew.learner.settings import Settings
 
 ADAM: Any = optax.scale_by_adam(eps=1e-5)
@@ -25,7 +26,7 @@ def begin(agent: Agent) -> Any:
 
 
 class Experience(NamedTuple):
-    """A rollout as PPO learns from it. Also a minibatch of it: chunks in the place of envs."""
+    """A rollout as PPO learns from it; or chunks of it, each a row."""
 
     obs: Shaped[Array, "time env *obs"]
     first: Bool[Array, "time env"]
@@ -63,7 +64,7 @@ class Report(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    weights: Float[Array, " weight"]
+    weights: Any
     optimiser: Any
     done: Int[Array, ""]
     stop: Bool[Array, ""]
@@ -85,31 +86,31 @@ def update(
 ) -> tuple[Agent, Any, Report]:
     """Several epochs over a rollout, ended early if the policy has moved too far.
 
-    A minibatch whose loss or gradient is not finite ends the update, and is not applied. Between
-    minibatches all weights are one vector: clipping and Adam are then a few operations, not a few
-    for every leaf, which is what a compiler spends its time on.
+    A minibatch whose loss or gradient is not finite ends the update, and is not applied.
     """
     s = program.settings
-    weights, as_agent = ravel_pytree(agent)
-    chunks, starts = in_chunks(experience, s.chunk), _flat(memories)
+    held = holding(agent)
+    chunks, starts = _flat((in_chunks(experience, s.chunk), memories))
     batches = minibatches(key, s)
+
+    def stepped(weights: Any, change: Any) -> Any:
+        return jax.tree.map(lambda w, d: w - knobs.learning_rate * d, weights, change)
 
     def body(now: _Progress) -> _Progress:
         chosen = batches[now.done]
-        batch = jax.tree.map(lambda x: x[:, chosen], chunks)
-        start = jax.tree.map(lambda x: x[chosen], starts)
+        batch, start = jax.tree.map(lambda x: x[chosen], (chunks, starts))
 
         def objective(agent: Agent) -> tuple[Array, Losses]:
             return loss(agent, program.sight, s, batch, start, knobs.entropy)
 
-        (total, losses), slope = jax.value_and_grad(objective, has_aux=True)(as_agent(now.weights))
-        slope, norms = clip_components(slope, s.max_grad_norm)
+        (total, losses), slope = jax.value_and_grad(objective, has_aux=True)(held.show(now.weights))
+        slope, norms = clip_components(slope, s.max_grad_norm, held)
         finite = jnp.isfinite(total) & jnp.isfinite(norms).all()
         apply = finite & (losses.kl <= 1.5 * s.target_kl)
         change, optimiser = ADAM.update(slope, now.optimiser)
         keep = _chosen(apply)
         return _Progress(
-            weights=keep(now.weights - knobs.learning_rate * change, now.weights),
+            weights=keep(stepped(now.weights, change), now.weights),
             optimiser=keep(optimiser, now.optimiser),
             done=now.done + apply,
             stop=~apply,
@@ -120,8 +121,8 @@ def update(
         )
 
     nothing = _Progress(
-        weights=weights,
-        optimiser=optimiser,
+        weights=held.hold(ravel_pytree(agent)[0]),
+        optimiser=_moments(held.hold, optimiser),
         done=jnp.int32(0),
         stop=~allowed,
         total=Losses(*jnp.zeros(len(Losses._fields))),
@@ -138,7 +139,7 @@ def update(
         minibatches=end.done,
         finite=end.finite,
     )
-    return as_agent(end.weights), end.optimiser, report
+    return held.show(end.weights), _moments(held.vector, end.optimiser), report
 
 
 def loss(
@@ -171,16 +172,6 @@ def loss(
     return total, losses
 
 
-def in_chunks(experience: Experience, chunk: int) -> Experience:
-    """Cut time into chunks and lay them side by side: [time, env] → [chunk, piece · env]."""
-
-    def cut(x: Shaped[Array, "time env *rest"]) -> Shaped[Array, "chunk piece_env *rest"]:
-        pieces = x.reshape(-1, chunk, *x.shape[1:])
-        return jnp.moveaxis(pieces, 0, 1).reshape(chunk, -1, *x.shape[2:])
-
-    return jax.tree.map(cut, experience)
-
-
 def minibatches(key: PRNGKeyArray, settings: Settings) -> Int[Array, "minibatch chunk"]:
     """Which chunks each minibatch of an update has: every epoch has every chunk once."""
     epochs = jax.random.split(key, settings.epochs)
@@ -189,21 +180,23 @@ def minibatches(key: PRNGKeyArray, settings: Settings) -> Int[Array, "minibatch 
 
 
 def clip_components(
-    slope: Agent, largest: float
-) -> tuple[Float[Array, " weight"], Float[Array, " component"]]:
-    """Each component's gradient, scaled to a norm of at most `largest`; the norms before that.
-
-    All of it as one vector, in the order of an agent's leaves.
-    """
-    parts = [ravel_pytree(part)[0] for part in components(slope).values()]
-    norms = jnp.stack([jnp.sqrt(jnp.sum(part**2)) for part in parts])
+    slope: Agent, largest: float, held: Holding
+) -> tuple[Any, Float[Array, " component"]]:
+    """Each component's gradient, scaled to a norm of at most `largest`; the norms before that."""
+    parts = [held.pieces(part) for part in components(slope).values()]
+    norms = jnp.stack([optax.tree.norm(part) for part in parts])
     scale = jnp.minimum(1, largest / (norms + 1e-6))
-    return jnp.concatenate([part * scale[i] for i, part in enumerate(parts)]), norms
+    return held.join([x * scale[i] for i, part in enumerate(parts) for x in part]), norms
 
 
-def _flat(memories: Any) -> Any:
+def _flat(pieces: Any) -> Any:
     """[piece, env, …] → [piece · env, …]."""
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), memories)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), pieces)
+
+
+def _moments(change: Any, optimiser: Any) -> Any:
+    """Adam's state, with another form of what it has for every weight."""
+    return optimiser._replace(mu=change(optimiser.mu), nu=change(optimiser.nu))
 
 
 def _chosen(condition: Bool[Array, ""]) -> Any:

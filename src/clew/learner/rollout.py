@@ -94,6 +94,15 @@ def play(
     return Players(running, first, memory, players.valuing), rollout, memories
 
 
+def in_chunks(rollout: Any, chunk: int) -> Any:
+    """Cut time into chunks: [time, env, …] → [piece, env, chunk, …], in every leaf."""
+
+    def cut(x: Shaped[Array, "time env *rest"]) -> Shaped[Array, "piece env chunk *rest"]:
+        return jnp.swapaxes(x.reshape(-1, chunk, *x.shape[1:]), 1, 2)
+
+    return jax.tree.map(cut, rollout)
+
+
 def log_prob_of(
     logits: Float[Array, "*batch action"], action: Int[Array, "*batch"]
 ) -> Float[Array, "*batch"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from clew.layers import uniform
 
@@ -33,14 +33,32 @@ class ShortConvolution(eqx.Module):
     ) -> tuple[Window, Float[Array, "time channel"]]:
         """Convolve a chunk; a step is a chunk of one."""
         past, time = len(window), len(xs)
-        seen = jnp.concatenate([window, xs])
-        # the window before the chunk belongs to episode 0, which the first reset ends
-        episode = jnp.concatenate([jnp.zeros(past, int), jnp.cumsum(resets)])
-        y = jnp.zeros_like(xs)
-        for tap in range(past + 1):
-            same = episode[tap : tap + time] == episode[past:]
-            y += jnp.where(same[:, None], seen[tap : tap + time], 0) * self.weight[:, tap]
+        episode = jnp.cumsum(resets)
+        y = self._of_window(window, episode)
+        for ago in range(min(past + 1, time)):
+            same = _later(episode, ago, -1) == episode
+            y += jnp.where(same[:, None], _later(xs, ago), 0) * self.weight[:, past - ago]
         if self.bias is not None:
             y += self.bias
-        kept = (episode[-past:] == episode[-1])[:, None]
-        return jnp.where(kept, seen[-past:], 0), jax.nn.silu(y)
+        recent = jnp.concatenate((window[time:], xs[-past:]))
+        # the window before the chunk belongs to episode 0, which the first reset ends
+        told = jnp.concatenate((jnp.zeros(past, episode.dtype), episode))[-past:]
+        return jnp.where((told == episode[-1])[:, None], recent, 0), jax.nn.silu(y)
+
+    def _of_window(
+        self, window: Window, episode: Int[Array, " time"]
+    ) -> Float[Array, "time channel"]:
+        """What the first steps still see of the window.
+
+        By itself: to lay it before the inputs would be to copy all of them.
+        """
+        past, time = len(window), len(episode)
+        y = sum(_later(window, -tap) * self.weight[:, tap] for tap in range(past))
+        y = jnp.where((episode[:past] == 0)[:, None], y[:time], 0)
+        return jnp.pad(y, ((0, max(0, time - past)), (0, 0)))
+
+
+def _later(x: Array, steps: int, filling: int = 0) -> Array:
+    """Moved along the first axis."""
+    edges = [(steps, -steps, 0)] + [(0, 0, 0)] * (x.ndim - 1)
+    return jax.lax.pad(x, jnp.asarray(filling, x.dtype), edges)

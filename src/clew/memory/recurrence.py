@@ -1,11 +1,11 @@
 """Recurrences that must go step by step.
 
-On a CPU that is a scan. On an accelerator a step's work is small and its overhead is not, and
-differentiating a scan also accumulates the gradient of every matrix step by step, a whole matrix
-read and written a step. Only the state's own cotangent has to travel backwards, though; what is
-owed to matrices is, over all of time, one product of what each was multiplied with and what its
-results were owed. So there the cell is *tapped*: its products' operands are written down on the
-way forward, the cotangents of their results on the way back, and the loops carry nothing else.
+On a CPU that is a scan, differentiated as it stands. On an accelerator a step's work is small and
+what surrounds it is not: such a gradient computes every product a second time, writes down what
+every weight is owed by every step, and adds up whole matrices, all inside its loop. But only one
+thing has to travel backwards in time: what each state is owed. There the loop backwards finds out
+that and nothing else, from products that were made beforehand, for all steps at once. Knowing it,
+no step depends on another, and weights and inputs get their gradients for all of time together.
 """
 
 from __future__ import annotations
@@ -23,129 +23,115 @@ from clew.memory.base import cleared
 Times = Callable[[Array, Array], Array]
 """(matrix, vector) → their product."""
 Cell = Callable[[Any, Any, Any, Times], Any]
-"""(weights, state, input, times) → next state. Each matrix among the weights meets the state
-through `times`, once. A plain function: methods cannot be hashed."""
+"""(weights, state, input, times) → next state. Matrices meet the state through `times` alone. A
+plain function: methods cannot be hashed."""
 UNROLL = 4
 """Steps that an accelerator takes in one round of a loop: rounds have a cost of their own."""
 
 
+def times(matrix: Float[Array, "out in"], vector: Float[Array, " in"]) -> Float[Array, " out"]:
+    """Their product; a batch of vectors is the left factor, and stays in its order."""
+    return vector @ matrix.T
+
+
 def recur(cell: Cell, weights: Any, state: Any, inputs: Any, resets: Bool[Array, " time"]) -> Any:
     """The states after every step, stacked: s_t = cell(weights, cleared(s_{t−1}), input_t)."""
-    way = scanned if jax.default_backend() == "cpu" else tapped
+    way = scanned if jax.default_backend() == "cpu" else apart
     return way(cell, weights, state, inputs, resets)
 
 
-def scanned(cell: Cell, weights: Any, state: Any, inputs: Any, resets: Any) -> Any:
-    """A plain scan, differentiated as it stands."""
+def scanned(cell: Cell, weights: Any, state: Any, inputs: Any, resets: Any, unroll: int = 1) -> Any:
+    """A plain scan."""
 
     def advance(state: Any, now: Any) -> tuple[Any, Any]:
         value, reset = now
-        state = cell(weights, cleared(state, reset), value, jnp.matmul)
+        state = cell(weights, cleared(state, reset), value, times)
         return state, state
 
-    return jax.lax.scan(advance, state, (inputs, resets))[1]
+    return jax.lax.scan(advance, state, (inputs, resets), unroll=unroll)[1]
 
 
-def tapped(cell: Cell, weights: Any, state: Any, inputs: Any, resets: Any) -> Any:
-    """The same, with only the state and its cotangent inside loops."""
-    leaves, structure = jax.tree.flatten(weights)
-    frozen, start, values = jax.lax.stop_gradient((leaves, state, inputs))
-    after, before, operands = _forwards(
-        cell, jax.tree.unflatten(structure, frozen), frozen, start, values, resets
+def apart(cell: Cell, weights: Any, state: Any, inputs: Any, resets: Any) -> Any:
+    """The same, and what is owed through time is kept apart from what is owed within a step."""
+    fixed, start, values = jax.lax.stop_gradient((weights, state, inputs))
+    after = scanned(cell, fixed, start, values, resets, UNROLL)
+    before = jax.tree.map(
+        lambda first, rest: jnp.concatenate((first[None], rest[:-1])), start, after
     )
-    taps = {i: _owed(leaves[i], operand) for i, operand in operands.items()}
-    others = {
-        i: jnp.broadcast_to(leaf, (len(resets), *leaf.shape))
-        for i, leaf in enumerate(leaves)
-        if i not in operands
-    }
-    return _carry_back(
-        cell, structure, after, taps, others, inputs, state, dict(enumerate(frozen)), before, resets
-    )
+    before = jax.vmap(cleared)(before, resets)
+
+    def step(before: Any, value: Any) -> tuple[Any, list[Array]]:
+        products = []
+
+        def kept(matrix: Array, vector: Array) -> Array:
+            products.append(times(matrix, vector))
+            return products[-1]
+
+        return cell(weights, before, value, kept), products
+
+    steps, products = jax.vmap(step)(before, inputs)
+    products = jax.lax.stop_gradient(products)
+    return _through_time(cell, steps, state, after, fixed, before, values, products, resets)
 
 
-def _forwards(
-    cell: Cell, weights: Any, leaves: list[Array], state: Any, inputs: Any, resets: Any
-) -> tuple[Any, Any, dict[int, Array]]:
-    """States after and before each step, and what each matrix was multiplied with."""
-
-    def advance(state: Any, now: Any) -> tuple[Any, Any]:
-        value, reset = now
-        operands: dict[int, Array] = {}
-
-        def times(matrix: Array, vector: Array) -> Array:
-            operands[_place(leaves, matrix)] = vector
-            return matrix @ vector
-
-        before = cleared(state, reset)
-        after = cell(weights, before, value, times)
-        return after, (after, before, operands)
-
-    return jax.lax.scan(advance, state, (inputs, resets), unroll=UNROLL)[1]
+def _shifted(first: Array, rest: Array) -> Array:
+    return jnp.concatenate((first[None], rest[:-1]))
 
 
-@jax.custom_jvp
-def _owed(matrix: Float[Array, "out in"], operands: Float[Array, "time in"]) -> Array:
-    """Nothing is added to the products; but it has their derivative by the matrix."""
-    return jnp.zeros((len(operands), len(matrix)), operands.dtype)
-
-
-@_owed.defjvp
-def _(primals: Any, tangents: Any) -> Any:
-    return _owed(*primals), primals[1] @ tangents[0].T
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _carry_back(
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _through_time(
     cell: Cell,
-    structure: Any,
-    after: Any,
-    taps: dict[int, Array],
-    others: dict[int, Array],
-    inputs: Any,
+    steps: Any,
     state: Any,
-    leaves: dict[int, Array],
+    after: Any,
+    weights: Any,
     before: Any,
-    resets: Any,
+    inputs: Any,
+    products: list[Float[Array, "time out"]],
+    resets: Bool[Array, " time"],
 ) -> Any:
-    """`after`, unchanged. Its cotangent reaches taps, other weights, inputs and first state."""
+    """`after`. Each of the `steps` is owed what its own result and all later ones are owed for."""
     return after
 
 
-def _forward(cell: Cell, structure: Any, after: Any, taps: Any, *rest: Any) -> tuple[Any, Any]:
-    # of the taps only which there are is needed
-    return after, (dict.fromkeys(taps, ()), *rest)
+def _forward(
+    cell: Cell, steps: Any, state: Any, after: Any, *rest: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    return after, rest
 
 
-def _backward(cell: Cell, structure: Any, rest: Any, cotangents: Any) -> tuple[Any, ...]:
-    matrices, _, inputs, _, leaves, before, resets = rest
+def _backward(cell: Cell, rest: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
+    weights, before, inputs, products, resets = rest
 
-    def retreat(owed: Any, now: Any) -> tuple[Any, Any]:
-        cotangent, state, value, reset = now
+    def retreat(later: Any, now: Any) -> tuple[Any, Any]:
+        cotangent, state, value, products, reset = now
+        owed = jax.tree.map(jnp.add, cotangent, later)
+        known = iter(products)
 
-        def again(state: Any, value: Any, taps: dict[int, Array], others: dict[int, Array]) -> Any:
-            held = [others[i] if i in others else leaves[i] for i in range(len(leaves))]
+        def again(matrix: Array, vector: Array) -> Array:
+            return _known(next(known), matrix, vector)
 
-            def times(matrix: Array, vector: Array) -> Array:
-                return matrix @ vector + taps[_place(held, matrix)]
-
-            return cell(jax.tree.unflatten(structure, held), state, value, times)
-
-        taps = {i: jnp.zeros(len(leaves[i]), leaves[i].dtype) for i in matrices}
-        others = {i: leaf for i, leaf in leaves.items() if i not in matrices}
-        _, pull = jax.vjp(again, state, value, taps, others)
-        before, *along = pull(jax.tree.map(jnp.add, cotangent, owed))
-        return cleared(before, reset), along
+        _, pull = jax.vjp(lambda state: cell(weights, state, value, again), state)
+        return cleared(pull(owed)[0], reset), owed
 
     nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), cotangents)
-    steps = (cotangents, before, inputs, resets)
-    owed, along = jax.lax.scan(retreat, nothing, steps, reverse=True, unroll=UNROLL)
-    of_inputs, of_taps, of_others = along
-    return None, of_taps, of_others, of_inputs, owed, None, None, None
+    backwards = (cotangents, before, inputs, products, resets)
+    first, owed = jax.lax.scan(retreat, nothing, backwards, reverse=True, unroll=UNROLL)
+    return owed, first, *[None] * 6
 
 
-_carry_back.defvjp(_forward, _backward)
+_through_time.defvjp(_forward, _backward)
 
 
-def _place(leaves: list[Array], matrix: Array) -> int:
-    return next(i for i, leaf in enumerate(leaves) if leaf is matrix)
+@jax.custom_jvp
+def _known(
+    product: Float[Array, " out"], matrix: Float[Array, "out in"], vector: Float[Array, " in"]
+) -> Float[Array, " out"]:
+    """The product of a matrix and a vector, which is not computed again."""
+    return product
+
+
+@_known.defjvp
+def _(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    product, matrix, _ = primals
+    return product, times(matrix, tangents[2])

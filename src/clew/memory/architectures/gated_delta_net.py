@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.recurrence import Times, recur
+from clew.memory.recurrence import Times, recur, times
 from clew.memory.time import delta_rule, in_chunks
 from clew.validate import whole_number
 
@@ -130,6 +130,6 @@ def _advance(
     u: Float[Array, "width width"],
     h: Float[Array, " width"],
     drive: Float[Array, " width"],
-    times: Times = jnp.matmul,
+    times: Times = times,
 ) -> Float[Array, " width"]:
     return jnp.tanh(drive + times(u, h))

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.recurrence import Times, recur
+from clew.memory.recurrence import Times, recur, times
 
 State = Float[Array, " width"]
 
@@ -85,7 +85,7 @@ class GRU(Architecture[State]):
 
 
 def _advance(
-    u: OfState, h: State, from_input: Float[Array, " rows"], times: Times = jnp.matmul
+    u: OfState, h: State, from_input: Float[Array, " rows"], times: Times = times
 ) -> State:
     w = len(h)
     to_gates, to_candidate = from_input[: 2 * w], from_input[2 * w :]

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared, register
-from clew.memory.recurrence import Times, recur
+from clew.memory.recurrence import Times, recur, times
 
 
 class State(NamedTuple):
@@ -86,7 +86,7 @@ class LSTM(Architecture[State]):
 
 
 def _advance(
-    u: OfState, state: State, from_input: Float[Array, " rows"], times: Times = jnp.matmul
+    u: OfState, state: State, from_input: Float[Array, " rows"], times: Times = times
 ) -> State:
     gates = from_input + times(u.gates.weight, state.h)
     if u.gates.bias is not None:
