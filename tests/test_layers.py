@@ -125,6 +125,23 @@ def test_how_layers_begin() -> None:
     assert linear(jax.random.key(0), 3, 5).bias is None
 
 
+@given(st.floats(-10, 10), st.floats(0.01, 100), st.integers(0, 2**32 - 1))
+def test_a_layer_norm_keeps_its_digits(offset: float, spread: float, seed: int) -> None:
+    """Both moments come from one pass; ten deviations from zero that is still exact enough."""
+    x = spread * (np.random.default_rng(seed).normal(size=(3, 128)) + offset)
+    x = x.astype(np.float32)
+    wide = np.float64(x)
+    expected = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(LayerNorm(128)(jnp.asarray(x)), expected, atol=2e-4)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1000.1])
+def test_a_row_without_differences_is_normalised_to_nothing(value: float) -> None:
+    norm, x = LayerNorm(128), jnp.full(128, value)
+    assert np.abs(norm(x)).max() < 1e-3 * max(1, value)
+    assert np.isfinite(jax.grad(lambda x: norm(x).sum())(x)).all()
+
+
 def test_normalisations() -> None:
     x = np.random.default_rng(0).normal(2, 3, size=(4, 7))
     norm = LayerNorm(7)

@@ -204,7 +204,7 @@ def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
 def test_a_cpu_and_an_accelerator_train_alike(
     pack: Pack, reference: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Together, backbones side by side, recurrences apart, weights leaf by leaf: all run here."""
+    """Together, backbones side by side, recurrences apart: all of it runs here."""
     monkeypatch.setattr(jax, "default_backend", lambda: "an accelerator")
     state, records = run(dataclasses.replace(pack, way=Together()), 1)
     close(records[0], reference[1][0], 2e-4)

@@ -53,7 +53,9 @@ class ShortConvolution(eqx.Module):
         By itself: to lay it before the inputs would be to copy all of them.
         """
         past, time = len(window), len(episode)
-        y = sum(_later(window, -tap) * self.weight[:, tap] for tap in range(past))
+        y = jnp.zeros_like(window)
+        for tap in range(past):
+            y += _later(window, -tap) * self.weight[:, tap]
         y = jnp.where((episode[:past] == 0)[:, None], y[:time], 0)
         return jnp.pad(y, ((0, max(0, time - past)), (0, 0)))
 

@@ -55,10 +55,7 @@ def apart(cell: Cell, weights: Any, state: Any, inputs: Any, resets: Any) -> Any
     """The same, and what is owed through time is kept apart from what is owed within a step."""
     fixed, start, values = jax.lax.stop_gradient((weights, state, inputs))
     after = scanned(cell, fixed, start, values, resets, UNROLL)
-    before = jax.tree.map(
-        lambda first, rest: jnp.concatenate((first[None], rest[:-1])), start, after
-    )
-    before = jax.vmap(cleared)(before, resets)
+    before = jax.vmap(cleared)(jax.tree.map(_shifted, start, after), resets)
 
     def step(before: Any, value: Any) -> tuple[Any, list[Array]]:
         products = []
