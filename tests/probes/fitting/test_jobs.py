@@ -47,7 +47,7 @@ def test_problems_have_few_shapes_and_hold_every_row(rows, size, labels, seed) -
     )
     assert ready.width in WIDTHS
     assert ready.width >= min(size, 256)
-    problems = ready.problems(ready.width)
+    problems = ready.problems()
     assert len(problems) == labels
     for number, (x, y, count) in enumerate(problems):
         assert x.shape == (ROWS, ready.width + 1)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import jax
@@ -65,8 +67,24 @@ def on_a_cpu() -> bool:
 def in_lanes(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
     """What `work` makes of each item, in order, from several threads."""
     pool = ThreadPoolExecutor(min(LANES, cores()))
-    try:
-        yield from pool.map(work, items)
-    finally:
-        # whoever stops listening, by Ctrl-C say, does not wait for the rest
-        pool.shutdown(cancel_futures=True)
+    with no_threads_of_its_own():
+        try:
+            yield from pool.map(work, items)
+        finally:
+            # whoever stops listening, by Ctrl-C say, does not wait for the rest
+            pool.shutdown(cancel_futures=True)
+
+
+def no_threads_of_its_own() -> AbstractContextManager[Any]:
+    """Keep numpy's products to the core of their lane too, where the means for it is installed.
+
+    Otherwise the BLAS of every lane asks for every core, and lanes wait for each other, spinning:
+    the fits of a suite take twice as long.
+    """
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    # XLA borrows scipy's for its Cholesky, and only what is loaded can be told
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")

@@ -14,7 +14,7 @@ from clew.probes.fitting.ages import by_since
 from clew.probes.fitting.auc import auc, by_column
 from clew.probes.fitting.data import MEMORY, Dataset
 from clew.probes.fitting.each import in_lanes, on_a_cpu
-from clew.probes.fitting.jobs import Job, Plan, Prepared, jobs_of, plan, prepare
+from clew.probes.fitting.jobs import WIDTHS, Job, Plan, Prepared, jobs_of, plan, prepare
 from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, Solved, solve
 from clew.probes.fitting.measured import CONTROLS, NAN, SPLITS, Measured, Probe
 
@@ -62,19 +62,26 @@ def _batches(jobs: Sequence[Job]) -> list[Sequence[Job]]:
 
 
 def _fit(jobs: Sequence[Job], seed: int) -> list[Fitted]:
+    """Those that have one width together: what is found must not depend on who else is there."""
     ready = [prepare(job, seed) for job in jobs]
-    sound = [each for each in ready if isinstance(each, Prepared)]
-    done = iter(_fit_sound(sound, seed) if sound else [])
-    return [
-        next(done) if isinstance(each, Prepared)
-        else Fitted(Probe(size=job.features.shape[1], reason=each))
-        for job, each in zip(jobs, ready, strict=True)
-    ]  # fmt: skip
+    fitted = {
+        number: Fitted(Probe(size=job.features.shape[1], reason=each))
+        for number, (job, each) in enumerate(zip(jobs, ready, strict=True))
+        if isinstance(each, str)
+    }
+    for width in WIDTHS:
+        alike = {
+            number: each
+            for number, each in enumerate(ready)
+            if isinstance(each, Prepared) and each.width == width
+        }
+        if alike:
+            fitted |= zip(alike, _fit_alike([*alike.values()], seed), strict=True)
+    return [fitted[number] for number in range(len(jobs))]
 
 
-def _fit_sound(ready: Sequence[Prepared], seed: int) -> list[Fitted]:
-    width = max(each.width for each in ready)
-    problems = [each.problems(width) for each in ready]
+def _fit_alike(ready: Sequence[Prepared], seed: int) -> list[Fitted]:
+    problems = [each.problems() for each in ready]
     solved = iter(solve([(one,) for some in problems for one in some]))
     lines = [
         [_choose(each, number, next(solved)) for number in range(len(some))]

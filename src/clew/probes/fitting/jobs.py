@@ -78,10 +78,10 @@ class Prepared:
         """Weights, [·, feature, …], without the room that nothing fills."""
         return np.delete(np.asarray(weights), np.s_[self.train.shape[1] - 1 : -1], 1)
 
-    def problems(self, width: int) -> list[Problem]:
-        """One for each label, filled up to `ROWS` and that width."""
+    def problems(self) -> list[Problem]:
+        """One for each label, filled up to `ROWS` and `width`."""
         rows = len(self.train)
-        x = np.zeros((ROWS, width + 1), np.float32)
+        x = np.zeros((ROWS, self.width + 1), np.float32)
         x[:rows, : self.train.shape[1] - 1], x[:rows, -1] = self.train[:, :-1], 1
         labels = self.job.labels[self.job.train].T
         y = np.pad(labels.astype(np.float32), ((0, 0), (0, ROWS - rows)))
