@@ -1,6 +1,7 @@
 """Two ways to fit many problems, for two kinds of device; what is found must not depend on it."""
 
 import os
+import time
 
 import jax
 import numpy as np
@@ -53,6 +54,26 @@ def test_an_accelerator_finds_what_a_cpu_finds(request: pytest.FixtureRequest) -
             assert (a.size, a.fitted, a.unconverged) == (b.size, b.fitted, b.unconverged)
             # of 120 test rows, those change places whose scores are nearly the same
             np.testing.assert_allclose([a.linear, a.mlp], [b.linear, b.mlp], atol=0.01)
+
+
+def test_an_accelerator_has_one_call_at_a_time(
+    accelerator: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(each, "cores", lambda: 4)
+    same = each.Each(lambda x: x)
+    inside, seen = [], []
+
+    def slow(x: np.ndarray) -> np.ndarray:
+        inside.append(x)
+        time.sleep(0.01)
+        seen.append(len(inside))
+        inside.pop()
+        return x
+
+    monkeypatch.setattr(same, "_together", slow)
+    found = list(each.in_lanes(lambda number: same([(np.float32(number),)]), range(8)))
+    assert found == [[number] for number in range(8)]
+    assert seen == [1] * 8
 
 
 def test_products_in_a_lane_use_no_other_core() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any, TypeVar
 
 import jax
@@ -23,6 +24,8 @@ TOGETHER = 32
 """Problems in one call on an accelerator; a last call that has fewer is filled up."""
 LANES = 4
 """Threads at most: each holds a set of features."""
+ACCELERATOR = Lock()
+"""It takes one call at a time: several would only share its memory. Other lanes prepare theirs."""
 ONE_CORE = "xla_cpu_multi_thread_eigen"
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,7 +47,8 @@ class Each:
             some = problems[start : start + TOGETHER]
             filled = [*some, *[some[-1]] * (TOGETHER - len(some))]
             stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *filled)
-            done = jax.device_get(self._together(*stacked))
+            with ACCELERATOR:
+                done = jax.device_get(self._together(*stacked))
             found += [jax.tree.map(lambda leaf, i=i: leaf[i], done) for i in range(len(some))]
         return found
 
