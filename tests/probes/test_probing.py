@@ -228,6 +228,15 @@ def test_predictions_after_the_results_are_late(
     assert "where above 0.55 was predicted" in page
     assert page.count("in place of what was registered") == 1
     assert page.count("when there were results already") == 3
+    # so does the terminal, which also says what has become of the register
+    (folder / "predictions" / "0001.json").unlink()
+    assert clew(*words) == 0
+    problems = json.loads(capsys.readouterr().out.splitlines()[-1])["register"]
+    assert problems[0] == "registration 1 is missing"
+    assert clew(*words[:-1]) == 0
+    said = capsys.readouterr().out
+    assert "told (revised): hit. " in said
+    assert "something is wrong with the register of predictions: registration 1 is missing" in said
 
 
 def test_the_studys_suite_on_an_empty_store_says_how_to_train_it(
