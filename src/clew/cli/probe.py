@@ -196,6 +196,7 @@ def _tell(
             "cells": [cell.plain() for cell in found],
             "skipped": dict(skipped),
             "unconverged": left,
+            "check": document.check([made for _, made in pairs]),
             "predictions": [_plain(each) for each in graded],
             "register": kept.problems,
         }
@@ -208,6 +209,8 @@ def _tell(
             "AUC of linear probes, mean over n seeds [95%]; the report has the controls' intervals",
             highlight=False, markup=False, style="dim", soft_wrap=True,
         )  # fmt: skip
+    if checked := document.check_sentence([made for _, made in pairs]):
+        console.print(checked, highlight=False, markup=False, style="dim", soft_wrap=True)
     if left:
         console.print(
             f"{sum(left.values())} logistic fits did not converge, their AUCs are what was "

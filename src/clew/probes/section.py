@@ -142,6 +142,7 @@ def notes(pairs: Pairs) -> list[str]:
         for each in sorted(protocols)
     ]
     told += _questions(pairs)
+    told += filter(None, [document.check_sentence([made for _, made in pairs])])
     if len(protocols) > 1:
         told.append("Not all runs were probed alike: run `clew probe` once for all of them.")
     left = [made for _, made in pairs if document.unconverged(made)]
