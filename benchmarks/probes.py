@@ -88,7 +88,7 @@ def main() -> None:
                 print(f"{done} of {total}: {spent}", flush=True)
 
         found = measure(datasets, seed=0, progress=tell)
-    aucs = [each.probes["memory"].linear for each in found]
+    aucs = [each.probes["memory"].linear for each in found if each.evaluable]
     print(f"AUC of {len(aucs)} questions to memories: {min(aucs):.3f} to {max(aucs):.3f}")
     left = sum(probe.unconverged for each in found for probe in each.probes.values())
     print(f"{left} fits did not converge")

@@ -19,7 +19,9 @@ from clew.analysis import figures
 from clew.analysis.figures import probes
 from clew.analysis.tables.render import html
 from clew.probes.cells import ages, cells, gains, table
+from clew.probes.document import check, check_sentence
 from clew.probes.fitting import Bin, Measured, Probe
+from clew.probes.fitting.measured import PLANTED
 from clew.probes.section import address, auc_table, notes
 from clew.probes.summary import FEATURES, selectivity, summary
 from clew.validate import BadInput
@@ -187,6 +189,23 @@ def test_notes_say_what_was_asked_and_what_did_not_converge() -> None:
     told = notes([sound, (config(reward="aligned"), failed)])
     assert any(note.endswith("<0>; … <8>.") for note in told)
     assert "3 logistic fits of 1 runs did not converge; their AUCs are what was reached." in told
+
+
+def test_whether_probes_can_be_relied_on_is_said() -> None:
+    one = measured(0.7)
+    made = []
+    for planted in (0.8, 0.9):
+        probes = {**one.probes, PLANTED: Probe(planted)}
+        told = summary([one, dataclasses.replace(one, probes=probes)])
+        made.append({"summary": told})
+    unanswered = {"summary": None}
+    found = check([*made, unanswered, document(0.7)])
+    assert found == pytest.approx({PLANTED: 0.85, "lowest": 0.8, "shuffled": 0.45})
+    said = check_sentence(made)
+    assert "they find 0.85 (in the worst run 0.80); of labels swapped between episodes 0.45" in said
+    for silent in ([], [unanswered], [document(0.7)]):
+        assert check(silent) == {}
+        assert check_sentence(silent) == ""
 
 
 def test_fits_that_do_not_converge_are_counted_in_the_summary() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.probes.predictions import Prediction, read_register, register, registering, study
-from clew.probes.predictions.registering import FOLDER, Registration, clock, moment
-from clew.suite.store import Store
+from clew.probes.predictions.registering import FOLDER, FORMAT, Registration, clock, moment
+from clew.suite.store import Store, digest
 from clew.suite.store.documents import write_document
 from clew.suite.store.seal import Seal
 from clew.validate import BadInput
@@ -98,6 +98,28 @@ def test_what_was_lost_is_not_written_over(store) -> None:
     assert third.number == 3
     assert path.read_text() == "{}"
     assert len(read_register(store).problems) == 1
+
+
+@pytest.mark.parametrize("format", [None, FORMAT + 1, "new"])
+def test_another_format_is_not_called_damage_and_breaks_no_chain(store, format) -> None:
+    first = register(store, [one(0.1)])
+    other = {**first.to_json(), "format": format, "moreover": 1}
+    if format is None:
+        del other["format"]  # as it was before there were formats
+    path = store.root / FOLDER / "0001.json"
+    write_document(path, Seal("predictions", "whatever seals it"), other)
+    second = register(store, [one(0.2)])
+    assert second.previous == digest(other)
+    kept = read_register(store)
+    assert kept.registrations == (second,)
+    (problem,) = kept.problems
+    assert problem == (
+        f"registration 1 is whole, but in another format ({format!r}) than this version of Clew "
+        f"reads ({FORMAT})"
+    )
+    # it is watched over like any other
+    write_document(path, Seal("predictions", "whatever seals it"), {**other, "moreover": 2})
+    assert "registration 2 does not follow the one before it" in read_register(store).problems
 
 
 def test_a_registration_after_results_says_so(store) -> None:

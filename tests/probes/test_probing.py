@@ -174,6 +174,7 @@ def test_from_a_trained_suite_to_the_page(
     assert "2 predictions, registered" in said
     assert "told: hit." in said
     assert "wrong: miss." in said
+    assert "Can the probes be relied on?" in said
     assert "3 runs: 3 probed now, 0 before, 0 without a result" in said
 
     assert clew(*words, "--json") == 0
@@ -184,11 +185,13 @@ def test_from_a_trained_suite_to_the_page(
     assert (cell["architecture"], cell["bonus"], cell["seeds"]) == ("GRU", "none", 3)
     assert cell["memory"]["low"] <= cell["memory"]["mean"] <= cell["memory"]["high"]
     assert [each["verdict"] for each in whole["predictions"]] == ["hit", "miss"]
+    assert whole["check"]["shuffled"] < 0.7 < whole["check"]["lowest"] <= whole["check"]["planted"]
     assert not any(each["late"] for each in whole["predictions"])
 
     report(folder, out=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "What memory encodes" in page
+    assert "Of a signal planted in the recorded states" in page
     assert f"{EPISODES} episodes of every run were replayed, from seed 0." in page
     assert page.count('src="data:image/svg+xml;base64,') == 2  # without a bonus there is no gain
     assert "<dt>told: hit</dt>" in page
@@ -228,6 +231,15 @@ def test_predictions_after_the_results_are_late(
     assert "where above 0.55 was predicted" in page
     assert page.count("in place of what was registered") == 1
     assert page.count("when there were results already") == 3
+    # so does the terminal, which also says what has become of the register
+    (folder / "predictions" / "0001.json").unlink()
+    assert clew(*words) == 0
+    problems = json.loads(capsys.readouterr().out.splitlines()[-1])["register"]
+    assert problems[0] == "registration 1 is missing"
+    assert clew(*words[:-1]) == 0
+    said = capsys.readouterr().out
+    assert "told (revised): hit. " in said
+    assert "something is wrong with the register of predictions: registration 1 is missing" in said
 
 
 def test_the_studys_suite_on_an_empty_store_says_how_to_train_it(

@@ -115,7 +115,7 @@ def test_a_read_only_store_that_is_probed_can_be_shown(probed: Path, small: Suit
     assert not any(each.fresh for each in found)
 
 
-@pytest.mark.parametrize("alien", [{}, [1], {"protocol": 3}, {"protocol": {"version": 2}}, None])
+@pytest.mark.parametrize("alien", [{}, [1], {"protocol": 3}, {"protocol": {"version": 3}}, None])
 def test_a_sound_document_of_another_kind_is_measured_anew(
     folder: Path, small: Suite, alien: object
 ) -> None:

@@ -184,7 +184,8 @@ def _tell(
 
     pairs = [(each.run.config, each.document) for each in probed if each.document is not None]
     found = cells(table(pairs))
-    graded = grade(read_register(store), [o for pair in pairs for o in document.observed(*pair)])
+    kept = read_register(store)
+    graded = grade(kept, [o for pair in pairs for o in document.observed(*pair)])
     left = {
         store.run(config).name: document.unconverged(made)
         for config, made in pairs
@@ -195,7 +196,9 @@ def _tell(
             "cells": [cell.plain() for cell in found],
             "skipped": dict(skipped),
             "unconverged": left,
+            "check": document.check([made for _, made in pairs]),
             "predictions": [_plain(each) for each in graded],
+            "register": kept.problems,
         }
         print(text.dumps(whole))
         return
@@ -206,18 +209,23 @@ def _tell(
             "AUC of linear probes, mean over n seeds [95%]; the report has the controls' intervals",
             highlight=False, markup=False, style="dim", soft_wrap=True,
         )  # fmt: skip
+    if checked := document.check_sentence([made for _, made in pairs]):
+        console.print(checked, highlight=False, markup=False, style="dim", soft_wrap=True)
     if left:
         console.print(
             f"{sum(left.values())} logistic fits did not converge, their AUCs are what was "
             f"reached: {_few(list(left))}",
             highlight=False, markup=False, soft_wrap=True,
         )  # fmt: skip
-    for each in graded:
-        console.print(
-            f"{each.prediction.name}: {each.verdict}. {each.prediction.statement} {each.reason}",
-            highlight=False, markup=False, soft_wrap=True,
-        )  # fmt: skip
-    for line in _grouped(skipped):
+    lines = [
+        f"{each.prediction.name}{' (revised)' if each.revises else ''}: {each.verdict}. "
+        f"{each.prediction.statement} {each.reason}"
+        for each in graded
+    ]
+    lines += [
+        f"something is wrong with the register of predictions: {one}" for one in kept.problems
+    ]
+    for line in [*lines, *_grouped(skipped)]:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clew.probes.fitting.measured import Measured
+from clew.probes.fitting.measured import PLANTED, Measured
 from clew.probes.predictions import Observed
 from clew.suite.store import RunFolder, Store, scan, world_name
 
 ROLE = "probe"
 """The document is probe.json, beside the run's own files."""
-VERSION = 2
+VERSION = 3
 """Of what is asked and how it is measured; another one means that everything is measured anew."""
 KEYS = {"protocol", "agent", "when", "success", "tail_mean", "summary", "questions"}
 
@@ -85,6 +85,29 @@ def dated(store: Store) -> list[Observed]:
 def unconverged(document: Document) -> int:
     """Logistic fits that had not reached their minimum; their AUCs are what was reached."""
     return document["summary"]["unconverged"] if document["summary"] is not None else 0
+
+
+def check(documents: Sequence[Document]) -> dict[str, float]:
+    """Whether the probes of some runs can be relied on, by their mean AUCs, and the lowest where
+    there was something to find; empty if no run has an answer."""
+    told = [each["summary"]["linear"] for each in documents if each["summary"] is not None]
+    planted = [one[PLANTED] for one in told if one[PLANTED] is not None]
+    null = [one["shuffled"] for one in told if one["shuffled"] is not None]
+    if not planted or not null:
+        return {}
+    found, nothing = (math.fsum(each) / len(each) for each in (planted, null))
+    return {PLANTED: found, "lowest": min(planted), "shuffled": nothing}
+
+
+def check_sentence(documents: Sequence[Document]) -> str:
+    """What `check` says, in words; empty if it says nothing."""
+    if not (found := check(documents)):
+        return ""
+    return (
+        "Can the probes be relied on? Of a signal planted in the recorded states, which an ideal "
+        f"reader would tell with an AUC of 0.92, they find {found[PLANTED]:.2f} (in the worst run "
+        f"{found['lowest']:.2f}); of labels swapped between episodes {found['shuffled']:.2f}."
+    )
 
 
 def why_nothing(document: Document) -> str:

@@ -28,10 +28,11 @@ LISTED = 10
 FEW = 6
 """Questions that are listed whole."""
 NOTE = (
+    "AUC of linear probes, and of MLPs where it says so: the mean over n seeds [95%, t]. "
     "observation: what the encoder makes of the step's own observation. untrained: a new memory of "
-    "the same shape, fed the same. shuffled: labels swapped between episodes. selectivity: memory "
-    "minus the strongest of the three, none below 0.5. dimension: participation ratio of the "
-    "states, of how many numbers."
+    "the same shape, fed the same. shuffled: labels swapped between episodes. selectivity: run by "
+    "run, memory minus the strongest of the three, none below 0.5. dimension: participation ratio "
+    "of the states, of how many numbers."
 )
 
 
@@ -74,7 +75,7 @@ def auc_table(found: list[Cell]) -> Grid:
         sections.append((len(rows), task))
         for cell in (cell for cell in found if cell.task == task):
             numbers = [
-                figure(cell.text(name, 3), cell.intervals[name].estimate, name == "memory",
+                figure(cell.text(name), cell.intervals[name].estimate, name == "memory",
                        cell.intervals[name].why_not)
                 for name in SHOWN
             ]  # fmt: skip
@@ -88,7 +89,7 @@ def auc_table(found: list[Cell]) -> Grid:
     return Grid(
         name="probes",
         caption="What can be told from memory: AUC of linear probes, mean over seeds [95%, t]",
-        columns=("Architecture", "Bonus", "seeds", "memory", "observation", "untrained",
+        columns=("Architecture", "Bonus", "n", "memory", "observation", "untrained",
                  "shuffled", "selectivity", "memory, MLP", "dimension"),
         rows=rows,
         sections=sections,
@@ -100,11 +101,12 @@ def auc_table(found: list[Cell]) -> Grid:
 def _figures(pairs: Pairs, frame: pd.DataFrame) -> list[tuple[str, str]]:
     """Those that there are data for."""
     drawn: list[tuple[str, Callable[[pd.DataFrame], Figure], pd.DataFrame]] = [
-        ("AUC by architecture: every dot is a seed, the lines are the controls.",
+        ("AUC by architecture: every dot is a seed, thick bars are means, thin lines the controls.",
          figures.aucs, frame),
-        ("What a bonus adds to success, and to what can be told from memory.",
+        ("What a bonus adds to success, and to what can be told from memory, with 95% intervals.",
          decodability, gains(frame)),
-        ("AUC by steps since the answer was last in sight.", figures.ages, ages(pairs)),
+        ("AUC by steps since the answer was last in sight, mean over seeds.",
+         figures.ages, ages(pairs)),
     ]  # fmt: skip
     return [(said, address(draw(rows))) for said, draw, rows in drawn if len(rows)]
 
@@ -140,6 +142,7 @@ def notes(pairs: Pairs) -> list[str]:
         for each in sorted(protocols)
     ]
     told += _questions(pairs)
+    told += filter(None, [document.check_sentence([made for _, made in pairs])])
     if len(protocols) > 1:
         told.append("Not all runs were probed alike: run `clew probe` once for all of them.")
     left = [made for _, made in pairs if document.unconverged(made)]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clew.probes.fitting.measured import CONTROLS, Measured
+from clew.probes.fitting.measured import CONTROLS, PLANTED, Measured
 
 FEATURES = ("memory", *CONTROLS)
 KINDS = ("linear", "mlp")
@@ -24,7 +24,9 @@ def summary(measured: Sequence[Measured]) -> dict[str, Any] | None:
     if not sound:
         return None
     aucs = {
-        kind: {name: _mean(_auc(each, name, kind) for each in sound) for name in FEATURES}
+        kind: {
+            name: _mean(_auc(each, name, kind) for each in sound) for name in (*FEATURES, PLANTED)
+        }
         for kind in KINDS
     }
     return {

@@ -47,7 +47,9 @@ def test_problems_have_few_shapes_and_hold_every_row(rows, size, labels, seed) -
     )
     assert ready.width in WIDTHS
     assert ready.width >= min(size, 256)
-    problems = ready.problems(ready.width)
+    *problems, last = ready.problems()
+    if labels == 1:
+        problems = [last]  # without a null nothing is planted
     assert len(problems) == labels
     for number, (x, y, count) in enumerate(problems):
         assert x.shape == (ROWS, ready.width + 1)
@@ -67,7 +69,7 @@ def prepared(train: np.ndarray, labels: np.ndarray) -> Prepared:
     job = jobs.Job(jobs.Plan(data, {}, labels[:, 1:].astype(np.uint8), ""), "memory", rows, rows)
     turn = rotation.Rotation(np.zeros(1), np.zeros((1, 1)), np.ones(1), 1)
     x = np.pad(train.astype(np.float32), ((0, 0), (0, 1)), constant_values=1)
-    return Prepared(job, turn, x, x, x)
+    return Prepared(job, turn, x, x, x, np.append(jobs.planted(np.ones(train.shape[1]), 0), 0))
 
 
 def test_no_more_rows_than_there_is_room_for() -> None:
@@ -88,6 +90,27 @@ def test_only_the_memory_is_asked_about_swapped_labels(name: str) -> None:
     data = examples.noise(0)
     found = {job.name: job for job in jobs_of(plan(data, 0), 0)}
     labels = found[name].labels
-    assert labels.shape == (800, 1 + SHUFFLES * (name == "memory"))
+    assert labels.shape == (800, 1 + (SHUFFLES + 1) * (name == "memory"))
     np.testing.assert_array_equal(labels[:, 0], data.labels)
     assert all((labels[:, 0] != other).any() for other in labels.T[1:])
+
+
+@given(st.integers(2, 200), st.integers(1, 40), st.integers(0, 2**32))
+def test_a_signal_is_planted_in_the_rows_labelled_one_and_is_of_the_size_that_is_said(
+    rows, size, seed
+) -> None:
+    rng = np.random.default_rng(seed)
+    variance = np.exp(3 * rng.standard_normal(size))
+    step = jobs.planted(variance, seed)
+    assert np.linalg.norm(step / np.sqrt(variance)) == pytest.approx(jobs.DISTANCE)
+    labels = rng.integers(0, 2, (rows, 2))
+    ready = prepared(rng.standard_normal((rows, size)), labels)
+    for number in (0, 1):
+        assert ready.seen("train", number) is ready.train
+    assert ready.job.planted == 2
+    added = ready.seen("train", 2) - ready.train
+    np.testing.assert_allclose(added, np.outer(labels[:, 1], ready.signal), atol=1e-5)
+    assert not added[:, -1].any(), "the last column is the intercept's"
+    x, y, _ = ready.problems()[-1]
+    np.testing.assert_array_equal(ready.trimmed(x)[:rows], ready.seen("train", 2))
+    np.testing.assert_array_equal(y[:rows], labels[:, 1])

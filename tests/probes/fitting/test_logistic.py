@@ -1,15 +1,12 @@
 """Logistic regression, against scikit-learn on the same data with the same penalty."""
 
-import os
-
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from clew.probes.fitting import each, logistic, mlp
+from clew.probes.fitting import logistic, mlp
 from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, Problem, Solved, solve
 from clew.probes.fitting.rotation import rotation
 
@@ -80,18 +77,6 @@ def test_one_class_alone_does_not_run_away(ones: float) -> None:
     assert np.isfinite(solved(z, np.full(ROWS, ones)).w).all()
 
 
-@pytest.mark.parametrize("problems", [1, 3, each.TOGETHER + 1])
-def test_together_is_one_by_one(monkeypatch: pytest.MonkeyPatch, problems: int) -> None:
-    rng = np.random.default_rng(0)
-    double = each.Each(lambda x, n: {"sum": x.sum() * n})
-    given_ = [(rng.standard_normal(4).astype(np.float32), np.int32(i)) for i in range(problems)]
-    alone = double(given_)
-    monkeypatch.setattr(each, "on_a_cpu", lambda: False)
-    together = double(given_)
-    assert len(alone) == len(together) == problems
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), alone, together)
-
-
 def test_the_better_stage_is_chosen_and_the_earliest_of_equals() -> None:
     x = np.array([[-1.0, 1], [0, 1], [1, 1]])
     labels = np.array([1, 0, 1])
@@ -105,10 +90,3 @@ def test_the_better_stage_is_chosen_and_the_earliest_of_equals() -> None:
     np.testing.assert_array_equal(best.first, bend)
     lines = mlp.choose(np.array([1.0, 0]), stages, x, np.array([0, 1, 1]))
     assert not lines.first.any(), "a line is enough"
-
-
-def test_advice_to_the_compiler_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XLA_FLAGS", "--other=1")
-    each.a_core_each()
-    each.a_core_each()
-    assert os.environ["XLA_FLAGS"] == "--other=1 --xla_cpu_multi_thread_eigen=false"

@@ -9,7 +9,8 @@ from scipy.stats import norm
 
 from clew.probes.fitting import CONTROLS, Dataset, Measured, fit, logistic, measure
 from clew.probes.fitting.each import Each
-from clew.probes.fitting.jobs import SHUFFLES
+from clew.probes.fitting.jobs import DISTANCE, SHUFFLES
+from clew.probes.fitting.measured import PLANTED
 from clew.probes.fitting.split import split
 from clew.validate import BadInput
 from tests.probes.fitting import examples
@@ -63,6 +64,17 @@ def test_a_planted_signal_is_found_in_the_memory_and_not_in_the_controls(found) 
         strongest = max(0.5, *(each.probes[name].linear for name in CONTROLS))
         assert each.selectivity == each.probes["memory"].linear - strongest
         assert each.strongest == "chance" or each.probes[each.strongest].linear == strongest
+
+
+def test_a_signal_is_planted_in_every_memory_and_found(found) -> None:
+    ideal = norm.cdf(DISTANCE / math.sqrt(2))
+    for kind in ("noise", "planted", "parity"):
+        # 560 rows for 16 features: close to what a reader would tell who knew where to look
+        aucs = [each.probes[PLANTED].linear for each in found[kind]]
+        assert ideal - 0.05 < np.mean(aucs) < ideal + 0.05, kind
+        assert min(each.probes[PLANTED].mlp for each in found[kind]) > 0.8, kind
+    for each in found["planted"]:
+        assert each.strongest != PLANTED, "it is no control"
 
 
 def test_what_no_line_can_tell_the_mlp_finds(found) -> None:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
+from threading import Lock
 from typing import Any, TypeVar
 
 import jax
@@ -21,6 +24,8 @@ TOGETHER = 32
 """Problems in one call on an accelerator; a last call that has fewer is filled up."""
 LANES = 4
 """Threads at most: each holds a set of features."""
+ACCELERATOR = Lock()
+"""It takes one call at a time: several would only share its memory. Other lanes prepare theirs."""
 ONE_CORE = "xla_cpu_multi_thread_eigen"
 T = TypeVar("T")
 R = TypeVar("R")
@@ -42,7 +47,8 @@ class Each:
             some = problems[start : start + TOGETHER]
             filled = [*some, *[some[-1]] * (TOGETHER - len(some))]
             stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *filled)
-            done = jax.device_get(self._together(*stacked))
+            with ACCELERATOR:
+                done = jax.device_get(self._together(*stacked))
             found += [jax.tree.map(lambda leaf, i=i: leaf[i], done) for i in range(len(some))]
         return found
 
@@ -65,8 +71,24 @@ def on_a_cpu() -> bool:
 def in_lanes(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
     """What `work` makes of each item, in order, from several threads."""
     pool = ThreadPoolExecutor(min(LANES, cores()))
-    try:
-        yield from pool.map(work, items)
-    finally:
-        # whoever stops listening, by Ctrl-C say, does not wait for the rest
-        pool.shutdown(cancel_futures=True)
+    with no_threads_of_its_own():
+        try:
+            yield from pool.map(work, items)
+        finally:
+            # whoever stops listening, by Ctrl-C say, does not wait for the rest
+            pool.shutdown(cancel_futures=True)
+
+
+def no_threads_of_its_own() -> AbstractContextManager[Any]:
+    """Keep numpy's products to the core of their lane too, where the means for it is installed.
+
+    Otherwise the BLAS of every lane asks for every core, and lanes wait for each other, spinning:
+    the fits of a suite take twice as long.
+    """
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    # XLA borrows scipy's for its Cholesky, and only what is loaded can be told
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -14,9 +14,9 @@ from clew.probes.fitting.ages import by_since
 from clew.probes.fitting.auc import auc, by_column
 from clew.probes.fitting.data import MEMORY, Dataset
 from clew.probes.fitting.each import in_lanes, on_a_cpu
-from clew.probes.fitting.jobs import Job, Plan, Prepared, jobs_of, plan, prepare
+from clew.probes.fitting.jobs import WIDTHS, Job, Plan, Prepared, jobs_of, plan, prepare
 from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, Solved, solve
-from clew.probes.fitting.measured import CONTROLS, NAN, SPLITS, Measured, Probe
+from clew.probes.fitting.measured import CONTROLS, NAN, PLANTED, SPLITS, Measured, Probe
 
 BATCH = 16
 """Jobs that an accelerator is given at once."""
@@ -30,8 +30,8 @@ class Fitted:
     scores: np.ndarray | None = None
     """The linear probe's, of the test rows."""
     participation: float = NAN
-    null: Probe | None = None
-    """Of the swapped labels, if this is the memory."""
+    checks: Mapping[str, Probe] = field(default_factory=dict)
+    """Of the memory: labels that say nothing about it, and a signal that is in it."""
 
 
 def measure(
@@ -62,19 +62,26 @@ def _batches(jobs: Sequence[Job]) -> list[Sequence[Job]]:
 
 
 def _fit(jobs: Sequence[Job], seed: int) -> list[Fitted]:
+    """Those that have one width together: what is found must not depend on who else is there."""
     ready = [prepare(job, seed) for job in jobs]
-    sound = [each for each in ready if isinstance(each, Prepared)]
-    done = iter(_fit_sound(sound, seed) if sound else [])
-    return [
-        next(done) if isinstance(each, Prepared)
-        else Fitted(Probe(size=job.features.shape[1], reason=each))
-        for job, each in zip(jobs, ready, strict=True)
-    ]  # fmt: skip
+    fitted = {
+        number: Fitted(Probe(size=job.features.shape[1], reason=each))
+        for number, (job, each) in enumerate(zip(jobs, ready, strict=True))
+        if isinstance(each, str)
+    }
+    for width in WIDTHS:
+        alike = {
+            number: each
+            for number, each in enumerate(ready)
+            if isinstance(each, Prepared) and each.width == width
+        }
+        if alike:
+            fitted |= zip(alike, _fit_alike([*alike.values()], seed), strict=True)
+    return [fitted[number] for number in range(len(jobs))]
 
 
-def _fit_sound(ready: Sequence[Prepared], seed: int) -> list[Fitted]:
-    width = max(each.width for each in ready)
-    problems = [each.problems(width) for each in ready]
+def _fit_alike(ready: Sequence[Prepared], seed: int) -> list[Fitted]:
+    problems = [each.problems() for each in ready]
     solved = iter(solve([(one,) for some in problems for one in some]))
     lines = [
         [_choose(each, number, next(solved)) for number in range(len(some))]
@@ -103,33 +110,45 @@ class _Line(NamedTuple):
 
 def _choose(ready: Prepared, label: int, solved: Solved) -> _Line:
     labels = ready.job.labels[ready.job.validation, label]
-    best = int(np.argmax(by_column(labels, ready.validation @ ready.trimmed(solved.w).T)))
+    seen = ready.seen("validation", label)
+    best = int(np.argmax(by_column(labels, seen @ ready.trimmed(solved.w).T)))
     failed = len(PENALTIES) - int((solved.left < TOLERANCE).sum())
     return _Line(np.asarray(solved.w[best]), PENALTIES[best], failed)
 
 
 def _score(ready: Prepared, lines: Sequence[_Line], networks: Sequence[mlp.Mlp]) -> Fitted:
-    """AUCs in the test rows, of the labels and of the null."""
+    """AUCs in the test rows, of every label."""
     job = ready.job
     truth, validation = job.labels[job.plan.rows["test"]].T, job.labels[job.validation].T
     w = ready.trimmed(np.stack([line.w for line in lines]))
-    scores = ready.test @ w.T
-    linear = [auc(*each) for each in zip(truth, scores.T, strict=True)]
-    small = []
-    for number, (stages, line) in enumerate(zip(networks, w, strict=True)):
-        probes = mlp.Mlp(ready.trimmed(stages.w), ready.trimmed(stages.first), stages.last)
-        best = mlp.choose(line, probes, ready.validation, validation[number])
-        small.append(auc(truth[number], mlp.logits(best, ready.test)))
-    failed = [line.unconverged for line in lines]
-    probe = Probe(
-        linear[0], small[0], lines[0].l2, job.features.shape[1], len(job.train), ready.turn.kept,
-        failed[0],
-    )  # fmt: skip
+    probes, scores = [], []
+    for number, (stages, line, found) in enumerate(zip(networks, w, lines, strict=True)):
+        test = ready.seen("test", number)
+        scores.append(test @ line)
+        several = mlp.Mlp(ready.trimmed(stages.w), ready.trimmed(stages.first), stages.last)
+        best = mlp.choose(line, several, ready.seen("validation", number), validation[number])
+        probes.append(
+            Probe(
+                auc(truth[number], scores[-1]), auc(truth[number], mlp.logits(best, test)),
+                found.l2, job.features.shape[1], len(job.train), ready.turn.kept, found.unconverged,
+            )
+        )  # fmt: skip
+    return Fitted(probes[0], scores[0], ready.turn.participation, _checks(probes[1:]))
+
+
+def _checks(probes: Sequence[Probe]) -> dict[str, Probe]:
+    """Of the swapped labels together, and of the planted signal, which comes last."""
+    if not probes:
+        return {}
+    *swapped, planted = probes
     null = replace(
-        probe, linear=_mean(linear[1:]), mlp=_mean(small[1:]), l2=NAN, unconverged=sum(failed[1:])
+        planted,
+        linear=float(np.mean([each.linear for each in swapped])),
+        mlp=float(np.mean([each.mlp for each in swapped])),
+        l2=NAN,
+        unconverged=sum(each.unconverged for each in swapped),
     )
-    swapped = null if job.name == MEMORY else None
-    return Fitted(probe, scores[:, 0], ready.turn.participation, swapped)
+    return {"shuffled": null, PLANTED: planted}
 
 
 def _measured(plan: Plan, fitted: Mapping[str, Fitted]) -> Measured:
@@ -140,8 +159,7 @@ def _measured(plan: Plan, fitted: Mapping[str, Fitted]) -> Measured:
         return Measured(rows=rows, episodes=episodes, reason=plan.reason)
     memory = fitted[MEMORY]
     probes = {name: each.probe for name, each in fitted.items()}
-    if memory.null is not None:
-        probes["shuffled"] = memory.null
+    probes |= memory.checks
     scores = {name: each.scores for name, each in fitted.items() if each.scores is not None}
     strongest, linear = _strongest(probes, "linear")
     _, small = _strongest(probes, "mlp")
@@ -166,7 +184,3 @@ def _strongest(probes: Mapping[str, Probe], kind: str) -> tuple[str, float]:
         if value > 0.5:
             found[name] = value
     return max(found.items(), key=lambda item: item[1])
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else NAN

@@ -15,6 +15,9 @@ from clew.probes.fitting.shuffle import shuffled
 from clew.probes.fitting.split import split, thinned, unfit
 
 SHUFFLES = 3
+DISTANCE = 2.0
+"""Between the answers of a planted signal, in deviations of the states: a reader who knew where it
+is would have an AUC of Φ(2/√2) = 0.92."""
 ROWS = 2**13
 """Training rows at most, and a quarter of it for validation; others are left out. Steps of an
 episode resemble each other: what hundreds of thousands add is time. Test rows all count."""
@@ -54,9 +57,15 @@ class Job:
 
     @property
     def labels(self) -> np.ndarray:
-        """[n, label]: the labels, and those of the null if this is the memory."""
-        own = self.plan.data.labels[:, None]
-        return np.hstack((own, self.plan.swapped)) if self.name == MEMORY else own
+        """[n, label]: the labels; of the memory also the null's, and last those of a signal that
+        is planted, for which one of the null's will do: they say nothing about the states."""
+        own, swapped = self.plan.data.labels[:, None], self.plan.swapped
+        return np.hstack((own, swapped, swapped[:, :1])) if self.name == MEMORY else own
+
+    @property
+    def planted(self) -> int:
+        """The label for which a signal is planted; 0 if there is none."""
+        return self.labels.shape[1] - 1
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,16 @@ class Prepared:
     train: np.ndarray
     validation: np.ndarray
     test: np.ndarray
+    signal: np.ndarray
+    """What is added to the rows that are labelled 1 where a signal is planted."""
+
+    def seen(self, split: str, label: int) -> np.ndarray:
+        """Rows of a split, with the signal in them if it is for this label that it is planted."""
+        x = getattr(self, split)
+        if not label or label != self.job.planted:
+            return x
+        rows = self.job.plan.rows["test"] if split == "test" else getattr(self.job, split)
+        return x + np.outer(self.job.labels[rows, label], self.signal).astype(np.float32)
 
     @property
     def width(self) -> int:
@@ -78,14 +97,20 @@ class Prepared:
         """Weights, [·, feature, …], without the room that nothing fills."""
         return np.delete(np.asarray(weights), np.s_[self.train.shape[1] - 1 : -1], 1)
 
-    def problems(self, width: int) -> list[Problem]:
-        """One for each label, filled up to `ROWS` and that width."""
+    def problems(self) -> list[Problem]:
+        """One for each label, filled up to `ROWS` and `width`."""
         rows = len(self.train)
-        x = np.zeros((ROWS, width + 1), np.float32)
-        x[:rows, : self.train.shape[1] - 1], x[:rows, -1] = self.train[:, :-1], 1
         labels = self.job.labels[self.job.train].T
         y = np.pad(labels.astype(np.float32), ((0, 0), (0, ROWS - rows)))
-        return [Problem(x, each, np.array(rows, np.int32)) for each in y]
+        x = [self._roomy(self.train)] * len(y)
+        if self.job.planted:
+            x[-1] = self._roomy(self.seen("train", self.job.planted))
+        return [Problem(*each, np.array(rows, np.int32)) for each in zip(x, y, strict=True)]
+
+    def _roomy(self, train: np.ndarray) -> np.ndarray:
+        x = np.zeros((ROWS, self.width + 1), np.float32)
+        x[: len(train), : train.shape[1] - 1], x[: len(train), -1] = train[:, :-1], 1
+        return x
 
 
 def plan(data: Dataset, seed: int) -> Plan:
@@ -121,6 +146,12 @@ def prepare(job: Job, seed: int) -> Prepared | str:
     release(job.features)
     if not all(np.isfinite(each).all() for each in turned):
         return "some features are not finite numbers"
-    return Prepared(
-        job, turn, *(np.pad(each, ((0, 0), (0, 1)), constant_values=1) for each in turned)
-    )
+    filled = (np.pad(each, ((0, 0), (0, 1)), constant_values=1) for each in turned)
+    signal = np.append(planted(turn.variance, seed), 0.0)
+    return Prepared(job, turn, *filled, signal=signal)
+
+
+def planted(variance: np.ndarray, seed: int) -> np.ndarray:
+    """A step of `DISTANCE` in a random direction, in components that have this variance."""
+    direction = np.random.default_rng([seed, 5]).standard_normal(len(variance))
+    return DISTANCE * np.sqrt(variance) * direction / np.linalg.norm(direction)

@@ -10,6 +10,8 @@ from typing import Any
 
 SPLITS = ("train", "validation", "test")
 CONTROLS = ("observation", "untrained", "shuffled")
+PLANTED = "planted"
+"""A check of the probes, not a control of the memory."""
 NAN = math.nan
 
 
@@ -56,7 +58,8 @@ class Measured:
 
     probes: Mapping[str, Probe] = field(default_factory=dict)
     """By the name of the features; "shuffled" is the memory with labels swapped between episodes
-    (`clew.probes.fitting.shuffle`), its AUCs the mean of a few swaps."""
+    (`clew.probes.fitting.shuffle`), its AUCs the mean of a few swaps; "planted" is the memory with
+    a signal for such labels added to it (`clew.probes.fitting.jobs.DISTANCE`), to be found."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By split, before any are left out of a fit."""
     episodes: Mapping[str, int] = field(default_factory=dict)

@@ -72,7 +72,8 @@ def _train(problem: Problem, w: Float[Array, " feature"], seed: Int[Array, ""]) 
         return carry, carry[0]
 
     chosen = jax.random.randint(go, (STAGES, STEPS, BATCH), 0, rows)
-    return jax.lax.scan(stage, (probe, adam.init(probe)), chosen)[1]
+    with jax.default_matmul_precision("highest"):
+        return jax.lax.scan(stage, (probe, adam.init(probe)), chosen)[1]
 
 
 train = Each(_train)

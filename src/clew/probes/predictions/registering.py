@@ -21,6 +21,8 @@ from clew.suite.store.seal import Seal
 from clew.validate import BadInput
 
 FOLDER = "predictions"
+FORMAT = 1
+"""Of a registration; one in another is told apart from one that was damaged."""
 MAIN = ""
 """The chain that this store goes on with; others were brought by a merge, in folders of theirs."""
 
@@ -58,13 +60,14 @@ class Registration:
     def to_json(self) -> dict[str, Any]:
         """What is stored."""
         predictions = [each.to_json() for each in self.predictions]
-        return {**vars(self), "predictions": predictions}
+        return {**vars(self), "predictions": predictions, "format": FORMAT}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Registration:
         """The inverse of `to_json`."""
         predictions = tuple(Prediction.from_json(each) for each in data["predictions"])
-        made = cls(**{**data, "predictions": predictions})
+        fields = {name: value for name, value in data.items() if name != "format"}
+        made = cls(**{**fields, "predictions": predictions})
         moment(made.registered)
         return made
 
@@ -75,7 +78,20 @@ class Register:
 
     registrations: tuple[Registration, ...] = ()
     problems: tuple[str, ...] = ()
-    """What shows that a file was altered, lost or put in later."""
+    """What shows that a file was altered, lost or put in later, or cannot be read."""
+    last: str = ""
+    """Of one chain, the hash that the next registration names."""
+
+
+class OtherFormat(Exception):  # noqa: N818 (a finding about a file)
+    """A sound registration that another version of Clew has written."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__(
+            f"is whole, but in another format ({data.get('format')!r}) than this version of Clew "
+            f"reads ({FORMAT})"
+        )
+        self.hash = digest(data)
 
 
 def register(
@@ -100,12 +116,11 @@ def register(
         moment(each)
     while True:
         number = _next(store.root / FOLDER)  # before reading: what comes between takes this name
-        known = _chain(store.root / FOLDER).registrations
         made = Registration(
             number=number,
             predictions=tuple(predictions),
             registered=moment(now).isoformat() if now else clock(),
-            previous=known[-1].hash if known else "",
+            previous=_chain(store.root / FOLDER).last,
             first_results=firsts,
         )
         same = [each for each in read_register(store).registrations if each.seal == made.seal]
@@ -147,21 +162,24 @@ def file_name(one: Registration) -> str:
 def _chain(folder: Path) -> Register:
     found: list[Registration] = []
     problems = []
+    last = ""
     for number in range(1, _next(folder)):
         try:
             one = _read(folder / _name(number))
         except FileNotFoundError:
             problems.append(f"registration {number} is missing")
-            continue
         except Damaged as damage:
             problems.append(f"registration {number} {damage.reason}")
-            continue
         except CannotRead as error:
             problems.append(f"registration {number}: {error}")
-            continue
-        problems += _broken(number, one, found[-1] if found else None)
-        found.append(one)
-    return Register(tuple(found), tuple(problems))
+        except OtherFormat as other:
+            problems.append(f"registration {number} {other}")
+            last = other.hash
+        else:
+            problems += _broken(number, one, last, found[-1] if found else None)
+            found.append(one)
+            last = one.hash
+    return Register(tuple(found), tuple(problems), last)
 
 
 def clock() -> str:
@@ -182,6 +200,8 @@ def moment(text: str) -> datetime.datetime:
 
 def _read(path: Path) -> Registration:
     seal, data = read_any(path)
+    if isinstance(data, dict) and data.get("format") != FORMAT:
+        raise OtherFormat(data)
     try:
         one = Registration.from_json(data)
     except (BadInput, TypeError, KeyError) as error:
@@ -190,11 +210,13 @@ def _read(path: Path) -> Registration:
     return one
 
 
-def _broken(number: int, one: Registration, before: Registration | None) -> list[str]:
+def _broken(
+    number: int, one: Registration, previous: str, before: Registration | None
+) -> list[str]:
     problems = []
     if one.number != number:
         problems.append(f"registration {number} was once number {one.number}")
-    if one.previous != (before.hash if before else ""):
+    if one.previous != previous:
         problems.append(f"registration {number} does not follow the one before it")
     if before and moment(one.registered) < moment(before.registered):
         problems.append(f"registration {number} is dated before the one before it")

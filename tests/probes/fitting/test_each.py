@@ -1,0 +1,97 @@
+"""Two ways to fit many problems, for two kinds of device; what is found must not depend on it."""
+
+import os
+import time
+
+import jax
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from clew.probes.fitting import Dataset, each, fit, measure
+from tests.probes.fitting import examples
+
+TOGETHER = 5
+
+
+@pytest.fixture
+def accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its way of doing things, on this CPU."""
+    for module in (each, fit):
+        monkeypatch.setattr(module, "on_a_cpu", lambda: False)
+    monkeypatch.setattr(each, "TOGETHER", TOGETHER)
+
+
+@pytest.mark.parametrize("problems", [1, 3, TOGETHER + 1])
+def test_together_is_one_by_one(request: pytest.FixtureRequest, problems: int) -> None:
+    rng = np.random.default_rng(0)
+    double = each.Each(lambda x, n: {"sum": x.sum() * n})
+    given_ = [(rng.standard_normal(4).astype(np.float32), np.int32(i)) for i in range(problems)]
+    alone = double(given_)
+    request.getfixturevalue("accelerator")
+    together = double(given_)
+    assert len(alone) == len(together) == problems
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), alone, together)
+
+
+def of_two_widths(data: Dataset) -> Dataset:
+    """A memory with more features than the smallest problem has room for, and one control."""
+    memory = data.features["memory"]
+    more = np.random.default_rng(0).standard_normal((len(memory), 24), np.float32)
+    features = {"memory": np.hstack((memory, more)), "untrained": memory}
+    return Dataset(data.labels, data.episode, data.since, features)
+
+
+def test_an_accelerator_finds_what_a_cpu_finds(request: pytest.FixtureRequest) -> None:
+    broken = examples.with_memory(examples.noise(3), np.full((800, 2), 3.0))
+    data = [of_two_widths(examples.planted(0, 2.0)), of_two_widths(examples.noise(1)), broken]
+    alone = measure(data, 0)
+    request.getfixturevalue("accelerator")
+    together = measure(data, 0)
+    assert [one.reason for one in alone] == [one.reason for one in together]
+    for one, other in zip(alone, together, strict=True):
+        assert one.probes.keys() == other.probes.keys()
+        for name in one.probes:
+            a, b = one.probes[name], other.probes[name]
+            assert (a.size, a.fitted, a.unconverged) == (b.size, b.fitted, b.unconverged)
+            # of 120 test rows, those change places whose scores are nearly the same
+            np.testing.assert_allclose([a.linear, a.mlp], [b.linear, b.mlp], atol=0.01)
+
+
+def test_an_accelerator_has_one_call_at_a_time(
+    accelerator: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(each, "cores", lambda: 4)
+    same = each.Each(lambda x: x)
+    inside, seen = [], []
+
+    def slow(x: np.ndarray) -> np.ndarray:
+        inside.append(x)
+        time.sleep(0.01)
+        seen.append(len(inside))
+        inside.pop()
+        return x
+
+    monkeypatch.setattr(same, "_together", slow)
+    found = list(each.in_lanes(lambda number: same([(np.float32(number),)]), range(8)))
+    assert found == [[number] for number in range(8)]
+    assert seen == [1] * 8
+
+
+def test_products_in_a_lane_use_no_other_core() -> None:
+    def threads(_: int) -> list[int]:
+        blas = [one for one in threadpool_info() if one["user_api"] == "blas"]
+        return [one["num_threads"] for one in blas]
+
+    list(each.in_lanes(threads, [0]))  # what is not loaded yet is loaded now
+    before = threads(0)
+    for inside in each.in_lanes(threads, range(3)):
+        assert inside == [1] * len(before) != []
+    assert threads(0) == before
+
+
+def test_advice_to_the_compiler_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--other=1")
+    each.a_core_each()
+    each.a_core_each()
+    assert os.environ["XLA_FLAGS"] == "--other=1 --xla_cpu_multi_thread_eigen=false"
