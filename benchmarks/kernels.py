@@ -9,11 +9,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import os
 import re
 import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
+
+# a trace does not look into the graphs that loops become
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_enable_command_buffer="
 
 import jax
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from clew.learner import Knobs, Pack, from_arrays, legs, tail_mean, to_arrays, train
+from clew.learner import Knobs, Pack, from_arrays, lanes, legs, tail_mean, to_arrays, train
 from clew.learner.lanes import Together
 from clew.validate import BadInput
 from tests.learner.conftest import close, one, pack_of, small
@@ -199,6 +199,19 @@ def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
         timeout=300,
     )
     assert "steps [128, 128" in done.stdout, done.stderr
+
+
+def test_a_gpu_s_compiler_is_told_what_the_environment_does_not_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert lanes._for_a_gpu() is None
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setenv("XLA_FLAGS", "")
+    options = lanes._for_a_gpu()
+    assert options == lanes.GPU
+    assert jax.jit(lambda x: x + 1, compiler_options=options)(1) == 2  # XLA knows these names
+    monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_enable_triton_gemm=true")
+    assert set(lanes.GPU) - set(lanes._for_a_gpu() or {}) == {"xla_gpu_enable_triton_gemm"}
 
 
 def test_a_cpu_and_an_accelerator_train_alike(
