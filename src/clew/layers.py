@@ -96,8 +96,8 @@ class LayerNorm(eqx.Module):
         self.gain, self.bias = jnp.ones(size), jnp.zeros(size)
 
     def __call__(self, x: Float[Array, "*batch size"]) -> Float[Array, "*batch size"]:  # noqa: D102
-        # Both moments in one pass over the row, whose length in time a loop's steps are made of.
-        # It costs digits where the mean is many deviations from zero, which no row here is.
+        # Both moments in one pass over the row, as a recurrence's steps spend much of their time in
+        # here. It costs digits where the mean is many deviations from zero, which no row here is.
         mean = x.mean(-1, keepdims=True)
         variance = jnp.maximum((x**2).mean(-1, keepdims=True) - mean**2, 0)
         return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * self.gain + self.bias

@@ -23,8 +23,8 @@ from clew.learner.program import Program
 from clew.learner.run import Leg, Run, State, init, leg
 
 GPU = {
-    # Whole loops become CUDA graphs, not only what is inside them: their kernels are short, and
-    # launching them one by one takes a tenth of the time of training.
+    # Whole loops become CUDA graphs, not only what is inside them: their kernels are so short that
+    # launching each from the host takes longer than some of them run.
     "xla_gpu_enable_command_buffer": (
         "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
     ),

@@ -87,8 +87,7 @@ def update(
 
     A minibatch whose loss or gradient is not finite ends the update, and is not applied. Between
     minibatches all weights are one vector: clipping and Adam are then a few operations, not a few
-    for every leaf, which is what a compiler spends its time on. Leaf by leaf is
-    slower on a GPU too.
+    for every leaf, which is what a compiler spends its time on.
     """
     s = program.settings
     weights, as_agent = ravel_pytree(agent)
