@@ -153,8 +153,11 @@ def _advance_together() -> Any:
 
 
 def _for_a_gpu() -> dict[str, Any] | None:
-    """Options for the compiler of a GPU, except those that the environment sets itself."""
-    if jax.default_backend() != "gpu":
+    """Options for the compiler of a GPU, except those that the environment sets itself.
+
+    None for AMD's: there loops as graphs are known to crash.
+    """
+    if jax.default_backend() != "gpu" or "rocm" in jax.devices()[0].client.platform_version:
         return None
     given = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in GPU.items() if name not in given}
