@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from clew.machines import Pomdp, PomdpRM, RewardMachine
 from clew.machines.formats import (
@@ -19,6 +20,7 @@ from clew.machines.formats import (
     read,
     write,
 )
+from clew.machines.machine import Edge
 from clew.validate import BadInput
 from tests.machines.formats.strategies import (
     WORDS,
@@ -58,8 +60,14 @@ def test_product_json(product: PomdpRM) -> None:
     assert parse_clew_json(clew_json(product)) == product
 
 
+NOTHING = Edge(0, Fraction(0))
+ANY = frozenset(), frozenset("A"), frozenset("B"), frozenset("AB")
+
+
 @slow_to_draw
 @given(machines(WORDS.filter(lambda word: word not in ("True", "False")), numbered=True))
+@example(RewardMachine(("0", "1"), ({}, dict.fromkeys(ANY, NOTHING))))
+@example(RewardMachine(("0", "1"), ({ANY[1]: Edge(1, Fraction(0))}, dict.fromkeys(ANY, NOTHING))))
 def test_machine_text(machine: RewardMachine) -> None:
     again = parse_machine(machine_text(machine))
     used = {p for row in machine.edges for label in row for p in label}

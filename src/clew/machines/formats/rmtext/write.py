@@ -39,21 +39,35 @@ def machine_text(machine: RewardMachine, propositions: Iterable[str] = ()) -> st
     labels = list(subsets(names))
     ends = ",".join(str(numbers[u]) for u in sorted(machine.terminal))
     lines = [f"{numbers[machine.initial]} # initial state", f"[{ends}] # terminal states"]
+    unsaid = set(names)
     for u in range(len(machine.states)):
         if u not in machine.terminal:
-            lines += _transitions(machine, u, labels, names, numbers)
+            for edge, formula in _transitions(machine, u, labels, names):
+                unsaid -= set(_NAME.findall(formula))
+                reward = f"{CONSTANT}({_number(edge.reward)})"
+                lines.append(f"({numbers[u]},{numbers[edge.state]},'{formula}',{reward})")
+    if unsaid and len(lines) > 2:
+        before, formula, after = lines[2].split("'")
+        lines[2] = f"{before}'{_naming(sorted(unsaid), formula)}'{after}"
     return "\n".join(lines) + "\n"
 
 
 def _transitions(
-    machine: RewardMachine, u: int, labels: list[Label], names: list[str], numbers: list[int]
-) -> Iterable[str]:
+    machine: RewardMachine, u: int, labels: list[Label], names: list[str]
+) -> Iterable[tuple[Edge, str]]:
     ways: dict[Edge, list[Label]] = defaultdict(list)
     for label in labels:
         ways[machine.step(u, label)].append(label)
-    for edge, those in sorted(ways.items()):
-        formula = formula_text(those, names)
-        yield f"({numbers[u]},{numbers[edge.state]},'{formula}',{CONSTANT}({_number(edge.reward)}))"
+    return ((edge, formula_text(those, names)) for edge, those in sorted(ways.items()))
+
+
+def _naming(names: list[str], formula: str) -> str:
+    """The same formula with these propositions in it: a reader knows those that it sees, and no
+    others, even where nothing depends on them."""
+    clause, *rest = formula.split("|")
+    literals = [names[0], f"!{names[0]}", *names[1:]]
+    wider = literals if clause == "True" else [f"{clause}&{literal}" for literal in literals]
+    return "|".join((*wider, *rest))
 
 
 def _numbers(machine: RewardMachine) -> list[int]:
