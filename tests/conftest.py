@@ -30,6 +30,15 @@ def env(request: pytest.FixtureRequest) -> envs.Environment:
 
 
 @pytest.fixture(scope="module", autouse=True)
+def flags() -> Iterator[None]:
+    """What a command asks of XLA for a process of its own, as `clew probe` does, is too late for
+    this one, but not for its children: they would compute other bits than it."""
+    before = os.environ["XLA_FLAGS"]
+    yield
+    os.environ["XLA_FLAGS"] = before
+
+
+@pytest.fixture(scope="module", autouse=True)
 def compiled_programs() -> Iterator[None]:
     """Forget a file's programs after it: thousands of them use up a process's memory maps."""
     yield
