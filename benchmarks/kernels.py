@@ -84,7 +84,7 @@ def measure(args: argparse.Namespace, pack: Pack, state: State, compiled: float)
             jax.block_until_ready(record)
         found = kernels(folder)
     update = min(spent[1:])
-    steps = args.runs * pack.program.settings.leg / update
+    steps = args.runs * pack.program.settings.period / update
     held = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0) / 1e9
     print(
         f"== {args.environment} {args.architecture} {args.bonus} x{args.runs}: "

@@ -63,7 +63,7 @@ def measure(pack: Pack, run: Any, state: Any) -> None:
     timed(
         "bonus, and its training",
         1,
-        lambda delivery, seen: delivery.pay(program.bonus, program.sight, seen, key),
+        lambda delivery, seen: delivery.pay(program.bonus, program.observations, seen, key),
         state.delivery,
         seen,
     )

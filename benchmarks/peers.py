@@ -62,13 +62,13 @@ def ours(architecture: str, seconds: float) -> Rate:
     pack.compile(state)
     start = time.perf_counter() - began
 
-    def leg() -> int:
+    def period() -> int:
         nonlocal state
         state, record = pack.advance(state)
         jax.block_until_ready(record)
         return settings.eval_every
 
-    return measured(leg, seconds, start)
+    return measured(period, seconds, start)
 
 
 def recurrent_ppo(seconds: float) -> Rate:

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from clew import bonuses, memory
-from clew.learner import Knobs, Pack, Settings, legs, tail_mean
+from clew.learner import Knobs, Pack, Settings, periods, tail_mean
 
 STEPS = {"TinyReproduce": 10_000_000}
 KNOBS = {
@@ -53,13 +53,21 @@ def arm(args: argparse.Namespace, architecture: str, bonus: str) -> dict[str, ob
         settings=settings,
     )
     began, success, normalised, spent, state = time.perf_counter(), [], [], 0.0, None
-    for now in legs(pack, args.steps or STEPS.get(args.environment, 20_000_000)):
+    for now in periods(pack, args.steps or STEPS.get(args.environment, 20_000_000)):
         success.append(now.record.evaluation.success)
         normalised.append(now.record.rollouts.normalised.mean(1))
         spent += now.seconds
         state = now.state
-        if now.leg % 10 == 1:
-            print(architecture, bonus, now.leg, now.legs, f"{spent:.0f}s", success[-1], flush=True)
+        if now.period % 10 == 1:
+            print(
+                architecture,
+                bonus,
+                now.period,
+                now.periods,
+                f"{spent:.0f}s",
+                success[-1],
+                flush=True,
+            )
         if time.perf_counter() - began > args.seconds:
             break
     curve = np.stack(success, 1)
@@ -68,7 +76,7 @@ def arm(args: argparse.Namespace, architecture: str, bonus: str) -> dict[str, ob
         "reward": args.reward,
         "architecture": architecture,
         "bonus": bonus,
-        "steps": settings.leg * len(success),
+        "steps": settings.period * len(success),
         "tail_mean": tail_mean(curve).tolist(),
         "curve": np.round(curve, 3).tolist(),
         "normalised_bonus": float(np.mean(normalised)),

@@ -14,7 +14,7 @@ from hypothesis import given
 from clew.analysis import read_store
 from clew.analysis.recipes import named
 from clew.analysis.report import page
-from clew.suite.store import Store, canonical
+from clew.store import Store, canonical
 
 EVENTS = ["goal", "fall", "progress"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from clew import envs
 from clew.bonuses import Bonus, Seen
 from clew.envs import Environment
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.layers import Mlp
 
 # arrays that differ in one entry, in the order of entries, or in nothing but where a 1 is
@@ -74,36 +74,36 @@ class Unlisted(Environment):
 
 
 @cache
-def sight_of(name: str, **options: Any) -> Sight:
-    return Sight(Unlisted() if name == "Unlisted" else envs.make(name, **options))
+def observations_of(name: str, **options: Any) -> Observations:
+    return Observations(Unlisted() if name == "Unlisted" else envs.make(name, **options))
 
 
 @cache
-def fresh(bonus: Bonus, sight: Sight, n_envs: int, seed: int = 0) -> Any:
+def fresh(bonus: Bonus, observations: Observations, n_envs: int, seed: int = 0) -> Any:
     """A bonus's first state; made once, as it takes a while to compile."""
-    return jax.jit(lambda key: bonus.init(sight, n_envs, key))(jax.random.key(seed))
+    return jax.jit(lambda key: bonus.init(observations, n_envs, key))(jax.random.key(seed))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def score(bonus: Bonus, sight: Sight, state: Any, seen: Seen) -> Any:
-    return bonus.score(sight, state, seen)
+def score(bonus: Bonus, observations: Observations, state: Any, seen: Seen) -> Any:
+    return bonus.score(observations, state, seen)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def learn(bonus: Bonus, sight: Sight, state: Any, seen: Seen, key: Any) -> Any:
-    return bonus.learn(sight, state, seen, key)
+def learn(bonus: Bonus, observations: Observations, state: Any, seen: Seen, key: Any) -> Any:
+    return bonus.learn(observations, state, seen, key)
 
 
-def wander(rng: Any, sight: Sight, time: int, n_envs: int, resets: float) -> Seen:
+def wander(rng: Any, observations: Observations, time: int, n_envs: int, resets: float) -> Seen:
     """Observations at random, episodes of any length; the first step begins one."""
-    symbols = len(PALETTE) if sight.table is None else len(sight.table)
+    symbols = len(PALETTE) if observations.table is None else len(observations.table)
     first = rng.random((time, n_envs)) < resets
     first[0] = True
     obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
     arrival = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
     arrival[:-1] = np.where(first[1:], arrival[:-1], obs[1:])
-    action = rng.integers(len(sight.env.action_names), size=(time, n_envs)).astype(np.int32)
-    if sight.table is None:
+    action = rng.integers(len(observations.env.action_names), size=(time, n_envs)).astype(np.int32)
+    if observations.table is None:
         obs, arrival = PALETTE[obs], PALETTE[arrival]
     return Seen(*map(jnp.asarray, (obs, first, action, arrival)))
 
@@ -134,12 +134,14 @@ def cut(seen: Seen, at: int) -> tuple[Seen, Seen]:
     return Seen(*(x[:at] for x in seen)), Seen(*(x[at:] for x in seen))
 
 
-def flat64(sight: Sight, obs: Any) -> np.ndarray:
+def flat64(observations: Observations, obs: Any) -> np.ndarray:
     """Observations one by one, as flat arrays of float64 in [0, 1]."""
-    batch = obs.shape[: obs.ndim - (len(sight.shape) if sight.env.n_symbols is None else 0)]
-    alphabet = sight.env.alphabet
+    batch = obs.shape[
+        : obs.ndim - (len(observations.shape) if observations.env.n_symbols is None else 0)
+    ]
+    alphabet = observations.env.alphabet
     arrays = np.asarray(obs) if alphabet is None else alphabet[np.asarray(obs)]
-    return arrays.reshape(*batch, -1).astype(np.float64) / sight.env.obs_high
+    return arrays.reshape(*batch, -1).astype(np.float64) / observations.env.obs_high
 
 
 def mlp64(network: Mlp, x: np.ndarray) -> np.ndarray:

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.bonuses import Bonus, Delivery, Scale, Seen, bonuses, names
-from tests.bonuses.seeing import sight_of
+from tests.bonuses.seeing import observations_of
 
 SHAPES = ((1, 1), (5, 3), (64, 4))
-SIGHT = sight_of("TinyReproduce")
+SIGHT = observations_of("TinyReproduce")
 KEY = jax.random.key(0)
 
 
@@ -26,13 +26,13 @@ KEY = jax.random.key(0)
 class Told(Bonus[Any]):
     """Scores what it is told to, in `obs`; its state counts what was asked of it, in order."""
 
-    def init(self, sight: Any, envs: int, key: Any) -> Any:
+    def init(self, observations: Any, envs: int, key: Any) -> Any:
         return jnp.int32(0)
 
-    def score(self, sight: Any, state: Any, seen: Seen) -> Any:
+    def score(self, observations: Any, state: Any, seen: Seen) -> Any:
         return 10 * state + 1, seen.obs
 
-    def learn(self, sight: Any, state: Any, seen: Seen, key: Any) -> Any:
+    def learn(self, observations: Any, state: Any, seen: Seen, key: Any) -> Any:
         return 10 * state + 2
 
 
@@ -122,9 +122,9 @@ def test_bonuses_see_nothing_of_rewards() -> None:
     for name in names():
         factory: Any = bonuses[name].factory()
         for method, arguments in {
-            "init": ("sight", "envs", "key"),
-            "score": ("sight", "state", "seen"),
-            "learn": ("sight", "state", "seen", "key"),
+            "init": ("observations", "envs", "key"),
+            "score": ("observations", "state", "seen"),
+            "learn": ("observations", "state", "seen", "key"),
         }.items():
             parameters = tuple(inspect.signature(getattr(factory, method)).parameters)
             assert parameters == ("self", *arguments)

@@ -23,9 +23,9 @@ from tests.bonuses.seeing import (
     fresh,
     learn,
     mlp64,
+    observations_of,
     play,
     score,
-    sight_of,
     slope64,
     wander,
 )
@@ -63,35 +63,39 @@ def ellipses(bonus: E3B, before: np.ndarray, first: np.ndarray, after: np.ndarra
 @settings(max_examples=10)
 def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject) -> None:
     """Over episodes of any length, and over two rollouts with the state carried between them."""
-    sight, bonus = sight_of(world), E3B(**SMALL, **options)
+    observations, bonus = observations_of(world), E3B(**SMALL, **options)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
     frequency = data.draw(st.sampled_from([0.0, 0.03, 0.3, 1.0]), label="resets")
-    seen = wander(rng, sight, 2 * TIME, ENVS, frequency)
+    seen = wander(rng, observations, 2 * TIME, ENVS, frequency)
     at_cut = data.draw(st.booleans(), label="an episode begins with the second rollout")
     seen = seen._replace(first=seen.first.at[TIME].set(at_cut))
 
-    state = fresh(bonus, sight, ENVS)
-    before, after = (mlp64(state.model.features, flat64(sight, o)) for o in (seen[0], seen[3]))
+    state = fresh(bonus, observations, ENVS)
+    before, after = (
+        mlp64(state.model.features, flat64(observations, o)) for o in (seen[0], seen[3])
+    )
     expected = ellipses(bonus, before, np.asarray(seen.first), after)
     one, two = cut(seen, TIME)
-    state, head = score(bonus, sight, state, one)
-    _, tail = score(bonus, sight, state, two)
+    state, head = score(bonus, observations, state, one)
+    _, tail = score(bonus, observations, state, two)
     np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize(("ridge", "size"), [(1.0, 1.0), (0.1, 1.0), (0.01, 30.0), (1e-3, 300.0)])
 def test_what_was_seen_often_keeps_its_score(ridge: float, size: float) -> None:
     """Four observations, 3,000 times, with φ of any size: near 1 / how often, never below 0."""
-    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, ridge=ridge)
+    observations, bonus = observations_of("TinyReproduce"), E3B(**SMALL, ridge=ridge)
     rng = np.random.default_rng(0)
     walk = jnp.asarray(rng.integers(4, size=(3001, 2)), jnp.int32)
     seen = Seen(walk[:-1], (jnp.arange(3000) == 0)[:, None] | (walk[1:] < 0), walk[:-1], walk[1:])
-    state = fresh(bonus, sight, 2)
+    state = fresh(bonus, observations, 2)
     grown = eqx.tree_at(
         lambda s: s.model.features.layers[-1].weight, state, replace_fn=lambda w: w * size
     )
-    _, scores = score(bonus, sight, grown, seen)
-    before, after = (mlp64(grown.model.features, flat64(sight, o)) for o in (seen[0], seen[3]))
+    _, scores = score(bonus, observations, grown, seen)
+    before, after = (
+        mlp64(grown.model.features, flat64(observations, o)) for o in (seen[0], seen[3])
+    )
     expected = ellipses(bonus, before, np.asarray(seen.first), after)
     assert (np.asarray(scores) >= 0).all()
     np.testing.assert_allclose(scores, expected, rtol=3e-2, atol=5e-4)
@@ -115,7 +119,7 @@ def loss_over(pairs: Any) -> Any:
 def episodes_with_a_last_symbol() -> Seen:
     """Symbol 4 is where every episode ends, and is seen nowhere else."""
     rng = np.random.default_rng(3)
-    seen = jax.tree.map(np.array, wander(rng, sight_of("TinyReproduce"), 8, 2, 0.35))
+    seen = jax.tree.map(np.array, wander(rng, observations_of("TinyReproduce"), 8, 2, 0.35))
     seen = seen._replace(obs=rng.integers(4, size=(8, 2)).astype(np.int32))
     last = np.concatenate([seen.first[1:], np.ones((1, 2), bool)])
     following = np.concatenate([seen.obs[1:], seen.obs[:1]])
@@ -126,18 +130,18 @@ def episodes_with_a_last_symbol() -> Seen:
 
 def test_training_is_on_the_steps_and_nothing_else() -> None:
     """Two rollouts with one batch each are two steps of Adam over the steps' own pairs."""
-    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, batch=100)
+    observations, bonus = observations_of("TinyReproduce"), E3B(**SMALL, batch=100)
     seen = episodes_with_a_last_symbol()
-    state = fresh(E3B(**SMALL), sight, 2)
+    state = fresh(E3B(**SMALL), observations, 2)
     steps = [(t, env) for t in range(8) for env in range(2)]
-    obs, arrival = flat64(sight, seen.obs), flat64(sight, seen.arrival)
+    obs, arrival = flat64(observations, seen.obs), flat64(observations, seen.arrival)
     action = np.asarray(seen.action)
     loss = loss_over([(obs[s], int(action[s]), arrival[s]) for s in steps])
 
     by_hand = Adam(state.model, bonus.learning_rate)
     for i in range(2):
         by_hand.step(slope64(loss, by_hand.tree))
-        state = learn(bonus, sight, state, seen, jax.random.key(i))
+        state = learn(bonus, observations, state, seen, jax.random.key(i))
         by_hand.agrees(state.model, state.optimiser[0])
 
     # the comparison can tell: pairs of consecutive `obs` across boundaries have another slope
@@ -150,38 +154,38 @@ def test_training_is_on_the_steps_and_nothing_else() -> None:
 @given(data=st.data())
 @settings(max_examples=5)
 def test_where_episodes_begin_does_not_matter_to_training(data: st.DataObject) -> None:
-    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, batch=100)
+    observations, bonus = observations_of("TinyReproduce"), E3B(**SMALL, batch=100)
     seen = episodes_with_a_last_symbol()
     first = np.array(data.draw(st.lists(st.booleans(), min_size=16, max_size=16), label="first"))
-    state = fresh(E3B(**SMALL), sight, 2)
+    state = fresh(E3B(**SMALL), observations, 2)
     others = [seen, seen._replace(first=jnp.asarray(first.reshape(8, 2)))]
-    one, two = (learn(bonus, sight, state, each, jax.random.key(0)) for each in others)
+    one, two = (learn(bonus, observations, state, each, jax.random.key(0)) for each in others)
     jax.tree.map(np.testing.assert_array_equal, one, two)
 
 
 @pytest.mark.parametrize(("batch", "steps"), [(5, 3), (17, 1)])
 def test_an_epoch_leaves_out_what_fills_no_batch(batch: int, steps: int) -> None:
-    sight, bonus = sight_of("TinyReproduce"), E3B(**SMALL, batch=batch)
-    state = fresh(E3B(**SMALL), sight, 2)
-    after = learn(bonus, sight, state, episodes_with_a_last_symbol(), jax.random.key(0))
+    observations, bonus = observations_of("TinyReproduce"), E3B(**SMALL, batch=batch)
+    state = fresh(E3B(**SMALL), observations, 2)
+    after = learn(bonus, observations, state, episodes_with_a_last_symbol(), jax.random.key(0))
     assert int(after.optimiser[0].count) == steps
     np.testing.assert_array_equal(after.root, state.root)
 
 
 def test_the_action_is_learned() -> None:
     """On rollouts not seen before: better than before, and than knowing nothing."""
-    sight = sight_of("MiniGrid-MemoryS7")
+    observations = observations_of("MiniGrid-MemoryS7")
     bonus = E3B(features=16, hidden=32, batch=64, learning_rate=3e-3)
-    state = fresh(bonus, sight, 4)
-    seen = [play(sight.env, jax.random.key(i), 128, 4) for i in range(9)]
+    state = fresh(bonus, observations, 4)
+    seen = [play(observations.env, jax.random.key(i), 128, 4) for i in range(9)]
     unseen = tuple(x.reshape(-1) for x in (seen[8].obs, seen[8].action, seen[8].arrival))
-    loss = jax.jit(lambda state: state.model.loss(sight, *unseen))
+    loss = jax.jit(lambda state: state.model.loss(observations, *unseen))
     before = loss(state)
     for i in range(8):
-        state = learn(bonus, sight, state, seen[i], jax.random.key(i))
+        state = learn(bonus, observations, state, seen[i], jax.random.key(i))
     after = float(loss(state))
     assert after < before
-    assert after < 0.9 * np.log(len(sight.env.action_names))
+    assert after < 0.9 * np.log(len(observations.env.action_names))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from clew import bonuses
 from clew.bonuses import Seen
 from clew.bonuses.methods.noveld import NovelD
 from clew.bonuses.visits import Visits, fingerprint
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.validate import BadInput
 from tests.bonuses.seeing import (
     Adam,
@@ -26,9 +26,9 @@ from tests.bonuses.seeing import (
     fresh,
     learn,
     mlp64,
+    observations_of,
     play,
     score,
-    sight_of,
     slope64,
     wander,
 )
@@ -55,11 +55,11 @@ def news(seen: Seen) -> np.ndarray:
     return new
 
 
-def drawn(data: st.DataObject, sight: Sight) -> Seen:
+def drawn(data: st.DataObject, observations: Observations) -> Seen:
     """Two rollouts' worth; an episode may begin with the second, and often does not."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
     frequency = data.draw(st.sampled_from([0.0, 0.05, 0.3, 1.0]), label="resets")
-    seen = wander(rng, sight, 2 * TIME, ENVS, frequency)
+    seen = wander(rng, observations, 2 * TIME, ENVS, frequency)
     first = seen.first.at[TIME].set(data.draw(st.booleans(), label="second begins anew"))
     return seen._replace(first=first)
 
@@ -68,10 +68,10 @@ def drawn(data: st.DataObject, sight: Sight) -> Seen:
 @given(data=st.data())
 @settings(max_examples=25)
 def test_the_gate_is_a_set(world: str, data: st.DataObject) -> None:
-    sight = sight_of(world)
-    seen = drawn(data, sight)
+    observations = observations_of(world)
+    seen = drawn(data, observations)
     one, two = cut(seen, TIME)
-    visits, head = through(Visits.none(sight.env, ENVS), one)
+    visits, head = through(Visits.none(observations.env, ENVS), one)
     _, tail = through(visits, two)
     np.testing.assert_array_equal(np.concatenate([head, tail]), news(seen))
 
@@ -117,8 +117,8 @@ def test_zero_is_zero_whatever_its_sign() -> None:
     assert not bool(new[0, 0])
 
 
-def errors(networks: Any, sight: Sight, obs: Any) -> np.ndarray:
-    flat = flat64(sight, obs)
+def errors(networks: Any, observations: Observations, obs: Any) -> np.ndarray:
+    flat = flat64(observations, obs)
     return ((mlp64(networks.predictor, flat) - mlp64(networks.target, flat)) ** 2).mean(-1)
 
 
@@ -133,27 +133,27 @@ def errors(networks: Any, sight: Sight, obs: Any) -> np.ndarray:
 @given(data=st.data())
 @settings(max_examples=8)
 def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject) -> None:
-    sight, bonus = sight_of(world), NovelD(**SMALL, **options)
-    seen = drawn(data, sight)
-    state = fresh(bonus, sight, ENVS)
-    before, after = (errors(state.networks, sight, obs) for obs in (seen.obs, seen.arrival))
+    observations, bonus = observations_of(world), NovelD(**SMALL, **options)
+    seen = drawn(data, observations)
+    state = fresh(bonus, observations, ENVS)
+    before, after = (errors(state.networks, observations, obs) for obs in (seen.obs, seen.arrival))
     if bonus.novelty == "norm":
         before, after = np.sqrt(before), np.sqrt(after)
     expected = np.maximum(after - bonus.alpha * before, 0) * news(seen)
     one, two = cut(seen, TIME)
-    state, head = score(bonus, sight, state, one)
-    _, tail = score(bonus, sight, state, two)
+    state, head = score(bonus, observations, state, one)
+    _, tail = score(bonus, observations, state, two)
     np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_it_pays_once_for_each_observation_of_an_episode() -> None:
     """In played episodes; and never for the observation that an episode begins with."""
-    sight, bonus = sight_of("TinyReproduce"), NovelD(**SMALL, alpha=1e-6)
-    seen = play(sight.env, jax.random.key(0), 2 * TIME, 16)
-    state = fresh(bonus, sight, 16)
+    observations, bonus = observations_of("TinyReproduce"), NovelD(**SMALL, alpha=1e-6)
+    seen = play(observations.env, jax.random.key(0), 2 * TIME, 16)
+    state = fresh(bonus, observations, 16)
     scores = []
     for part in cut(seen, TIME):
-        state, some = score(bonus, sight, state, part)
+        state, some = score(bonus, observations, state, part)
         scores.append(np.asarray(some))
     paid = np.concatenate(scores) > 0
     obs, first, _, arrival = map(np.asarray, seen)
@@ -171,10 +171,10 @@ def test_it_pays_once_for_each_observation_of_an_episode() -> None:
 
 
 def test_training_is_adam_on_the_mean_error_over_arrivals() -> None:
-    sight, bonus = sight_of("TinyReproduce"), NovelD(**SMALL)
-    seen = wander(np.random.default_rng(0), sight, TIME, ENVS, 0.2)
-    state = fresh(bonus, sight, ENVS)
-    target, arrivals = state.networks.target, flat64(sight, seen.arrival)
+    observations, bonus = observations_of("TinyReproduce"), NovelD(**SMALL)
+    seen = wander(np.random.default_rng(0), observations, TIME, ENVS, 0.2)
+    state = fresh(bonus, observations, ENVS)
+    target, arrivals = state.networks.target, flat64(observations, seen.arrival)
     wanted = mlp64(target, arrivals)
 
     def loss(predictor: Any) -> Any:
@@ -184,7 +184,7 @@ def test_training_is_adam_on_the_mean_error_over_arrivals() -> None:
     visits = state.visits
     for i in range(2):
         by_hand.step(slope64(loss, by_hand.tree))
-        state = learn(bonus, sight, state, seen, jax.random.key(i))
+        state = learn(bonus, observations, state, seen, jax.random.key(i))
         by_hand.agrees(state.networks.predictor, state.optimiser[0])
     jax.tree.map(
         np.testing.assert_array_equal, (state.networks.target, state.visits), (target, visits)
@@ -193,12 +193,12 @@ def test_training_is_adam_on_the_mean_error_over_arrivals() -> None:
 
 @worlds
 def test_the_error_falls_where_it_went_and_the_target_stays(world: str) -> None:
-    sight, bonus = sight_of(world), NovelD(**SMALL, learning_rate=3e-3)
-    seen = wander(np.random.default_rng(0), sight, TIME, ENVS, 0.2)
-    state = begun = fresh(bonus, sight, ENVS)
+    observations, bonus = observations_of(world), NovelD(**SMALL, learning_rate=3e-3)
+    seen = wander(np.random.default_rng(0), observations, TIME, ENVS, 0.2)
+    state = begun = fresh(bonus, observations, ENVS)
     for i in range(100):
-        state = learn(bonus, sight, state, seen, jax.random.key(i))
-    before, after = (errors(s.networks, sight, seen.arrival).mean() for s in (begun, state))
+        state = learn(bonus, observations, state, seen, jax.random.key(i))
+    before, after = (errors(s.networks, observations, seen.arrival).mean() for s in (begun, state))
     assert after < 0.3 * before
     jax.tree.map(np.testing.assert_array_equal, state.networks.target, begun.networks.target)
     assert not np.array_equal(

@@ -13,7 +13,7 @@ import pytest
 from clew import bonuses
 from clew.bonuses import Bonus
 from clew.validate import BadInput
-from tests.bonuses.seeing import sight_of, wander
+from tests.bonuses.seeing import observations_of, wander
 
 TIME, ENVS = 12, 3
 SMALL: dict[str, Any] = {"hidden": 8, "features": 4}
@@ -48,16 +48,16 @@ def small(name: str) -> Bonus:
 @pytest.mark.parametrize("world", ["TinyReproduce", "Unlisted"])
 def test_runs_side_by_side_are_runs_alone(name: str, world: str) -> None:
     """Score, train, score again: jitted, and vmapped over two runs with keys of their own."""
-    sight, bonus = sight_of(world), small(name)
+    observations, bonus = observations_of(world), small(name)
     rng = np.random.default_rng(0)
-    runs = [[wander(rng, sight, TIME, ENVS, 0.2) for _ in range(2)] for _ in range(2)]
+    runs = [[wander(rng, observations, TIME, ENVS, 0.2) for _ in range(2)] for _ in range(2)]
     keys = jax.random.split(jax.random.key(0))
 
     def run(key: Any, one: Any, two: Any) -> Any:
-        state = bonus.init(sight, ENVS, key)
-        state, head = bonus.score(sight, state, one)
-        state = bonus.learn(sight, state, one, key)
-        state, tail = bonus.score(sight, state, two)
+        state = bonus.init(observations, ENVS, key)
+        state, head = bonus.score(observations, state, one)
+        state = bonus.learn(observations, state, one, key)
+        state, tail = bonus.score(observations, state, two)
         return state, head, tail
 
     alone = jax.jit(run)

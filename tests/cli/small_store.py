@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 from tests.cli.called import Done, called
+from tests.store.small_disk import room
+from tests.store.things import contents
 from tests.suite.declared import as_toml, declared
-from tests.suite.store.small_disk import room
-from tests.suite.store.things import contents
 from tests.suite.trial import OUTCOME, results
 
 ROOMS = (0, 1, 5, 10, 18, 25, 40)

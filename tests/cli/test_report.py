@@ -19,8 +19,8 @@ from clew.analysis.table import EVALUATIONS, ROLLOUTS, records
 from clew.cli.report import report
 from clew.cli.run import execute
 from clew.learner import tail_mean
+from clew.store import Store, merge, scan
 from clew.suite.fleet import Order
-from clew.suite.store import Store, merge, scan
 from clew.validate import BadInput
 from tests.cli.conftest import suite
 

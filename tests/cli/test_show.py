@@ -16,8 +16,8 @@ from clew.cli.film import BORDER
 from clew.cli.show import BARS, find_run, show, sparkline
 from clew.envs.canvas import GREEN, RED
 from clew.learner.playing import actor_from_arrays, play_episodes
+from clew.store import Store, scan
 from clew.suite import from_config
-from clew.suite.store import Store, scan
 from clew.validate import BadInput
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 
 from clew.cli.merge import merge
 from clew.cli.train import parsed, train
+from clew.store import Store, scan
 from clew.suite.boards import scalars, write_boards
-from clew.suite.store import Store, scan
 from clew.suite.tensorboard import crc32c
 from clew.validate import BadInput
 from tests.cli.conftest import SMALL, suite
@@ -46,7 +46,7 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
         (["--architecture", "GRUU"], "did you mean 'GRU'"),
         (["--environment-options", "k"], "write name=value"),
         (["--environment-options", "k=2", "k=3"], "twice"),
-        (["--steps", "1"], "must be at least 81920, one leg"),
+        (["--steps", "1"], "must be at least 81920, one period"),
         (["--settings.chunk", "60"], "^chunk=60 is not valid; it must divide"),
         (["--knobs.gamma", "2"], "^gamma=2.0 is not valid; .* from 0 to 1"),
     ):

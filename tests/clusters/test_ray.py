@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters.things import LEGS, RUNS, SHOWN, Command, in_the_middle, results, trained
+from tests.clusters.things import PERIODS, RUNS, SHOWN, Command, in_the_middle, results, trained
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.clusters
@@ -37,9 +37,9 @@ def test_a_killed_worker_costs_one_leg(
     assert "a worker died" in command.said()
     assert len(SHOWN.findall(command.said())) == RUNS
     assert results(command.store) == undisturbed
-    legs = trained(command.store)
-    assert len(legs) == RUNS * LEGS
-    assert legs.total() - len(legs) <= 1
+    periods = trained(command.store)
+    assert len(periods) == RUNS * PERIODS
+    assert periods.total() - len(periods) <= 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

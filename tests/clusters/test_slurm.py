@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clusters.slurm import cluster, missing
-from tests.clusters.things import LEGS, RUNS, SHOWN, Command, in_the_middle, results, trained
+from tests.clusters.things import PERIODS, RUNS, SHOWN, Command, in_the_middle, results, trained
 
 pytest.importorskip("submitit")
 pytestmark = [pytest.mark.clusters, pytest.mark.skipif(bool(missing()), reason=missing())]
@@ -60,9 +60,9 @@ def test_a_preempted_job_writes_a_checkpoint_and_is_queued_again(
     assert command.ends() == 0, command.said()
     assert len(SHOWN.findall(command.said())) == RUNS
     assert results(command.store) == undisturbed
-    legs = trained(command.store)
-    assert len(legs) == RUNS * LEGS
-    assert set(legs.values()) == {1}
+    periods = trained(command.store)
+    assert len(periods) == RUNS * PERIODS
+    assert set(periods.values()) == {1}
 
 
 def test_a_cancelled_job_stays_cancelled(
@@ -77,7 +77,7 @@ def test_a_cancelled_job_stays_cancelled(
     again = Command(tmp_path, cache, "store")
     assert again.ends() == 0, again.said()
     assert results(again.store) == undisturbed
-    assert len(trained(again.store)) < RUNS * LEGS  # the rest was trained here
+    assert len(trained(again.store)) < RUNS * PERIODS  # the rest was trained here
 
 
 def test_a_worker_that_fails_is_told_of(tmp_path: Path, cache: Path, slurm: dict[str, str]) -> None:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.suite.store.things import contents
+from tests.store.things import contents
 
-RUNS, LEGS = 3, 150
+RUNS, PERIODS = 3, 150
 SHOWN = re.compile(r"-x1-[0-9a-f]{8}: finished, success \d\.\d\d, [\d,]+ steps/s")
 SUITE = f"""
 [[block]]
@@ -25,7 +25,7 @@ rewards = ["sparse"]
 architectures = ["Memoryless"]
 bonuses = ["none"]
 seeds = {RUNS}
-steps = {LEGS * 512}
+steps = {PERIODS * 512}
 [settings]
 envs = 8
 steps = 32
@@ -97,14 +97,14 @@ def in_the_middle(store: Path) -> list[int]:
     return [
         int(worker.rpartition("-")[2])
         for worker, step in last.items()
-        if step["what"] == "training" and LEGS / 5 < step["leg"] < LEGS * 4 / 5
+        if step["what"] == "training" and PERIODS / 5 < step["period"] < PERIODS * 4 / 5
     ]
 
 
 def trained(store: Path) -> Counter[tuple[str, int]]:
-    """How often each leg of each run was trained."""
+    """How often each period of each run was trained."""
     steps = (step for step in steps_of(store) if step["what"] == "training")
-    return Counter((step["name"], step["leg"]) for step in steps)
+    return Counter((step["name"], step["period"]) for step in steps)
 
 
 def results(store: Path) -> Mapping[str, bytes]:

@@ -89,6 +89,6 @@ def test_every_arrival_has_the_value_of_its_own_episode(architecture: str, share
 
 def _step(program: Program, agent: Any, memory: Any, obs: Any, first: Any) -> Any:
     seer = agent.seer
-    seen = seer.see(program.sight, seer.symbols(program.sight), obs)
+    seen = seer.see(program.observations, seer.symbols(program.observations), obs)
     memory, features = seer.step(memory, seen, first)
     return memory, agent.value(features)

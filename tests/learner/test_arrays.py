@@ -40,10 +40,10 @@ class Spelled(TinyReproduce):
 
 def test_training_on_arrays() -> None:
     pack = pack_of("GRU", "noveld", env=Spelled(k=3, v=2))
-    assert pack.program.sight.table is None
+    assert pack.program.observations.table is None
     assert pack.program.env.n_symbols is None
     state, _ = pack.advance(pack.begin())
-    state, leg = pack.advance(state)
+    state, period = pack.advance(state)
     assert state.diverged.tolist() == [-1]
-    assert np.max(leg.rollouts.report.first_ratio_error) < 1e-4
-    assert np.min(leg.rollouts.bonus) > 0
+    assert np.max(period.rollouts.report.first_ratio_error) < 1e-4
+    assert np.min(period.rollouts.bonus) > 0

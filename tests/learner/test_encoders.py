@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew import envs
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.learner import patches
 from clew.learner.encoders import (
     CONVOLUTIONS,
@@ -33,8 +33,8 @@ WIDTH = 8
 
 
 @cache
-def mystery(size: int) -> Sight:
-    return Sight(envs.make("MysteryPath-Grid", size=size))
+def mystery(size: int) -> Observations:
+    return Observations(envs.make("MysteryPath-Grid", size=size))
 
 
 @cache
@@ -70,11 +70,11 @@ def plain(network: NatureCnn, images: Any) -> Any:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def with_slope(size: int, way: str, network: NatureCnn, weights: Any) -> Any:
-    sight = mystery(size)
+    observations = mystery(size)
     ways = {
-        "symbols": lambda network: network.of_symbols(sight),
-        "arrays": lambda network: network.of_arrays(sight, jnp.asarray(sight.table)),
-        "plain": lambda network: plain(network, jnp.asarray(sight.table)),
+        "symbols": lambda network: network.of_symbols(observations),
+        "arrays": lambda network: network.of_arrays(observations, jnp.asarray(observations.table)),
+        "plain": lambda network: plain(network, jnp.asarray(observations.table)),
     }
 
     def total(network: NatureCnn) -> Any:
@@ -96,32 +96,34 @@ def near(one: Any, two: Any) -> None:
 @pytest.mark.parametrize(("size", "ways"), [(3, ("symbols", "arrays")), (7, ("symbols",))])
 def test_every_way_is_a_convolution(size: int, ways: tuple[str, ...]) -> None:
     """Of every image of the world, and the gradients with respect to all weights."""
-    sight = mystery(size)
-    assert sight.table is not None
-    weights = jnp.asarray(np.random.default_rng(1).normal(size=(len(sight.table), WIDTH)), "f4")
+    observations = mystery(size)
+    assert observations.table is not None
+    weights = jnp.asarray(
+        np.random.default_rng(1).normal(size=(len(observations.table), WIDTH)), "f4"
+    )
     expected = with_slope(size, "plain", cnn(size), weights)
     for way in ways:
         near(with_slope(size, way, cnn(size), weights), expected)
 
 
 def test_arrays_are_a_batch_of_any_shape() -> None:
-    sight = mystery(3)
-    assert sight.table is not None
-    images = jnp.asarray(sight.table[:6])
-    encode = jax.jit(lambda network, arrays: network.of_arrays(sight, arrays))
+    observations = mystery(3)
+    assert observations.table is not None
+    images = jnp.asarray(observations.table[:6])
+    encode = jax.jit(lambda network, arrays: network.of_arrays(observations, arrays))
     for batch in ((), (2, 3)):
-        some = images[0] if batch == () else images.reshape(2, 3, *sight.shape)
+        some = images[0] if batch == () else images.reshape(2, 3, *observations.shape)
         y = encode(cnn(3), some)
         assert y.shape == (*batch, WIDTH)
         near(y.reshape(-1, WIDTH), encode(cnn(3), images)[: int(np.prod(batch))])
 
 
 def test_runs_side_by_side_are_runs_alone() -> None:
-    sight = mystery(3)
+    observations = mystery(3)
     two = jax.tree.map(lambda x: x * jnp.float32(0.9), cnn(3))
     stacked = jax.tree.map(lambda *x: jnp.stack(x), cnn(3), two)
-    beside = jax.jit(jax.vmap(lambda network: network.of_symbols(sight)))(stacked)
-    alone = jax.jit(lambda network: network.of_symbols(sight))
+    beside = jax.jit(jax.vmap(lambda network: network.of_symbols(observations)))(stacked)
+    alone = jax.jit(lambda network: network.of_symbols(observations))
     near(beside[0], alone(cnn(3)))
     near(beside[1], alone(two))
 
@@ -171,11 +173,11 @@ def test_the_transpose_of_a_gather_adds_up(data: st.DataObject) -> None:
 
 def test_every_distinct_receptive_field_is_computed_once() -> None:
     """Counted by a set of pixels: a layer's field in the image is 8, 20, then 36 pixels wide."""
-    sight = mystery(7)
+    observations = mystery(7)
     images = envs.make("MysteryPath-Grid").alphabet
     assert images is not None
-    assert sight.table is not None
-    planned = distinct_patches(sight.table, CONVOLUTIONS).layers
+    assert observations.table is not None
+    planned = distinct_patches(observations.table, CONVOLUTIONS).layers
     counts = []
     for wide, stride in ((8, 4), (20, 8), (36, 8)):
         starts = range(0, 84 - wide + 1, stride)
@@ -206,31 +208,31 @@ def test_auto_chooses_by_the_observation() -> None:
     assert choose_encoder("auto", mystery(3)) == "cnn"
     assert choose_encoder("mlp", mystery(3)) == "mlp"
     for env in (envs.make("TinyReproduce"), envs.make("MiniGrid-MemoryS7"), Unlisted()):
-        assert choose_encoder("auto", Sight(env)) == "mlp"
+        assert choose_encoder("auto", Observations(env)) == "mlp"
 
 
 def test_no_convolution_over_what_is_no_image() -> None:
     with pytest.raises(BadInput, match=r"encoder='cnn'.*TinyReproduce.*\(6,\).*36×36.*'mlp'"):
-        choose_encoder("cnn", Sight(envs.make("TinyReproduce")))
+        choose_encoder("cnn", Observations(envs.make("TinyReproduce")))
     with pytest.raises(BadInput, match=r"encoder='cnn'.*\(3, 3, 20\)"):
-        choose_encoder("cnn", Sight(envs.make("MiniGrid-MemoryS7")))
+        choose_encoder("cnn", Observations(envs.make("MiniGrid-MemoryS7")))
     with pytest.raises(BadInput, match=r"encoder='CNN'.*'auto', 'mlp' or 'cnn'"):
         choose_encoder("CNN", mystery(3))
 
 
 def test_the_perceptron_sees_the_flat_observation() -> None:
-    sight = Sight(envs.make("TinyReproduce"))
-    assert sight.table is not None
-    make = jax.jit(lambda key: make_encoder("auto", sight, 7, WIDTH, key))
+    observations = Observations(envs.make("TinyReproduce"))
+    assert observations.table is not None
+    make = jax.jit(lambda key: make_encoder("auto", observations, 7, WIDTH, key))
     encoder = make(jax.random.key(0))
     assert isinstance(encoder, FlatMlp)
     assert [x.weight.shape for x in encoder.network.layers] == [(7, 6), (7, 7), (WIDTH, 7)]
-    x = np.asarray(sight.table, np.float64)
+    x = np.asarray(observations.table, np.float64)
     for i, layer in enumerate(encoder.network.layers):
         x = x @ np.asarray(layer.weight, np.float64).T
         x = np.maximum(x, 0) if i < 2 else x
-    near(encoder.of_symbols(sight), x)
+    near(encoder.of_symbols(observations), x)
     near(
-        encoder.of_arrays(sight, jnp.asarray(sight.table[:4]).reshape(2, 2, 6)),
+        encoder.of_arrays(observations, jnp.asarray(observations.table[:4]).reshape(2, 2, 6)),
         x[:4].reshape(2, 2, -1),
     )

@@ -12,7 +12,7 @@ PROGRAM = """
 import resource
 from clew.learner import Pack, Settings
 pack = Pack.of("TinyReproduce", "dense", "GRU", "e3b", settings=Settings(eval_every=1))
-state, leg = pack.advance(pack.begin())
+state, period = pack.advance(pack.begin())
 assert state.steps.tolist() == [8192]
 print("kilobytes", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

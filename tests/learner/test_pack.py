@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from clew.learner import Knobs, Pack, from_arrays, lanes, legs, tail_mean, to_arrays, train
+from clew.learner import Knobs, Pack, from_arrays, lanes, periods, tail_mean, to_arrays, train
 from clew.learner.lanes import Together
 from clew.validate import BadInput
 from tests.learner.conftest import close, one, pack_of, small
@@ -138,18 +138,18 @@ def test_a_run_that_diverges_is_marked_and_the_others_go_on(pack: Pack, referenc
 
 
 def test_training_from_python(pack: Pack, reference: Any) -> None:
-    """`train` is the legs in a row; leftover steps are not spent."""
+    """`train` is the periods in a row; leftover steps are not spent."""
     seen = []
-    length = pack.program.settings.leg
+    length = pack.program.settings.period
     history = train(pack, 3 * length + 5, seen.append)
-    assert [progress.leg for progress in seen] == [1, 2, 3]
+    assert [progress.period for progress in seen] == [1, 2, 3]
     assert history.evaluated_at.tolist() == [length, 2 * length, 3 * length]
     assert history.rollouts.reward.shape == (2, 3 * pack.program.settings.eval_every)
     same(history.evaluations.success[:, 2], reference[1][2].evaluation.success)
     same(history.tail_mean, history.evaluations.success[:, 2])
     assert history.steps_per_second > 0
     with pytest.raises(BadInput, match="steps=5 is not valid"):
-        next(legs(pack, 5))
+        next(periods(pack, 5))
 
 
 def test_first_success_is_a_step_of_training(reference: Any) -> None:
@@ -188,7 +188,7 @@ def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
         "from tests.learner.conftest import pack_of\n"
         "pack = pack_of('LSTM', 'none', seeds=range(8))\n"
         "pack = dataclasses.replace(pack, way=Together())\n"
-        "state, leg = pack.advance(pack.begin())\n"
+        "state, period = pack.advance(pack.begin())\n"
         "print('steps', state.steps.tolist())\n"
     )
     done = subprocess.run(

@@ -40,7 +40,7 @@ def test_the_ratio_is_one_before_anything_changed(architecture: str) -> None:
         rollout.obs, rollout.first, rollout.action, rollout.log_prob, advantage=zeros, target=zeros
     )
     chunks, start = rows((in_chunks(whole, settings.chunk), (memories, memories)))
-    _, losses = jax.jit(partial(loss, sight=program.sight, settings=settings))(
+    _, losses = jax.jit(partial(loss, observations=program.observations, settings=settings))(
         agent, batch=chunks, start=start, entropy_coef=jnp.float32(0)
     )
     assert losses.ratio_error < 1e-4
@@ -79,10 +79,10 @@ def test_loss_against_a_slow_computation(shared: bool) -> None:
     whole = Experience(rollout.obs, rollout.first, rollout.action, old, gain, target)
     chunks, start = rows((in_chunks(jax.tree.map(jnp.asarray, whole), 8), (acting, acting)))
     total, losses = loss(
-        state.agent, program.sight, program.settings, chunks, start, jnp.float32(0.1)
+        state.agent, program.observations, program.settings, chunks, start, jnp.float32(0.1)
     )
 
-    logits, value = outlook(state.agent, program.sight, start, chunks.obs, chunks.first)
+    logits, value = outlook(state.agent, program.observations, start, chunks.obs, chunks.first)
     logits, value = np.float64(logits), np.float64(value)
     probs = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     chosen = np.take_along_axis(probs, np.asarray(chunks.action)[..., None], -1)[..., 0]
@@ -105,7 +105,9 @@ def test_a_shared_backbone_learns_from_the_actor_alone() -> None:
     obs, first = jnp.zeros((4, 8), int), jnp.zeros((4, 8), bool)
 
     def values(agent: Any) -> Any:
-        return outlook(agent, program.sight, (state.players.acting,) * 2, obs, first)[1].sum()
+        return outlook(agent, program.observations, (state.players.acting,) * 2, obs, first)[
+            1
+        ].sum()
 
     slope = jax.grad(values)(state.agent)
     assert max(float(jnp.abs(x).max()) for x in jax.tree.leaves(slope.actor)) == 0

@@ -70,7 +70,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, small: Suite) -> Path:
 def probed(tmp_path_factory: pytest.TempPathFactory, trained: Path, small: Suite) -> Path:
     """A store whose runs are probed; tests may copy it too."""
     from clew.probes.probing import Protocol, probe_runs
-    from clew.suite.store import Store
+    from clew.store import Store
 
     folder = tmp_path_factory.mktemp("probed") / "results"
     shutil.copytree(trained, folder)

@@ -169,7 +169,7 @@ def test_names_are_escaped_and_pictures_repeat() -> None:
 def test_reading_probes_needs_no_jax(tmp_path: Path) -> None:
     code = (
         "import sys; from clew.probes.section import probe_section; "
-        "from clew.suite.store import Store; "
+        "from clew.store import Store; "
         f"assert probe_section(Store({str(tmp_path / 'new')!r})) is None; "
         "assert 'jax' not in sys.modules and 'clew.learner' not in sys.modules"
     )
@@ -183,7 +183,7 @@ def test_notes_say_what_was_asked_and_what_did_not_converge() -> None:
     sound = (config(), {**made, "questions": asked[:2]})
     told = notes([sound])
     assert told[0] == "5 episodes of every run were replayed, from seed 1."
-    assert told[1].endswith("out of sight: <0>; <1>.")
+    assert told[1].endswith("out of view: <0>; <1>.")
     assert len(told) == 2
     failed = {**made, "questions": asked, "summary": {**made["summary"], "unconverged": 3}}
     told = notes([sound, (config(reward="aligned"), failed)])

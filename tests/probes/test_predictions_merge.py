@@ -14,7 +14,7 @@ from clew.cli import main
 from clew.probes.predictions import Prediction, read_register, register
 from clew.probes.predictions.merging import bring_predictions
 from clew.probes.predictions.registering import FOLDER
-from clew.suite.store import Store
+from clew.store import Store
 
 BOUNDS = st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), max_size=4, unique=True)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from clew.probes.predictions import Prediction, read_register, register, registering, study
 from clew.probes.predictions.registering import FOLDER, FORMAT, Registration, clock, moment
-from clew.suite.store import Store, digest
-from clew.suite.store.documents import write_document
-from clew.suite.store.seal import Seal
+from clew.store import Store, digest
+from clew.store.documents import write_document
+from clew.store.seal import Seal
 from clew.validate import BadInput
 
 

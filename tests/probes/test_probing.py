@@ -15,9 +15,9 @@ import pytest
 from clew.cli.report import report
 from clew.probes import document
 from clew.probes.probing import Probed, Protocol, Step, probe_runs
+from clew.store import Store, documents, scan
+from clew.store.seal import Seal
 from clew.suite import RunSpec, Suite
-from clew.suite.store import Store, documents, scan
-from clew.suite.store.seal import Seal
 from clew.validate import BadInput
 from tests.probes.conftest import EPISODES, copied, without_time
 

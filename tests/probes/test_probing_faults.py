@@ -11,10 +11,10 @@ import pytest
 from clew.probes import document, probing
 from clew.probes.probing import Protocol, probe_runs
 from clew.probes.rows import Rows
+from clew.store import CannotWrite, Store, documents, merge
 from clew.suite import Suite
-from clew.suite.store import CannotWrite, Store, documents, merge
 from tests.probes.conftest import EPISODES, copied
-from tests.suite.store.faults import failing, nth, watched
+from tests.store.faults import failing, nth, watched
 
 
 @pytest.fixture

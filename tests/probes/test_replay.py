@@ -82,14 +82,14 @@ def test_episodes_are_those_of_an_evaluation(both: tuple[str, Recording]) -> Non
 @cache
 def stepper(case: str) -> Any:
     program, agent = program_of(case), agent_of(case)
-    env, sight = program.env, program.sight
+    env, observations = program.env, program.observations
     untrained = new_memory(program, agent, SEED, 0)
 
     @jax.jit
     def step(state: Any, obs: Any, memories: Any, first: Any, key: Any) -> Any:
         after, features, seen = [], [], []
         for backbone, memory in zip((agent.actor, untrained), memories, strict=True):
-            sighted = backbone.see(sight, backbone.symbols(sight), obs[None])
+            sighted = backbone.see(observations, backbone.symbols(observations), obs[None])
             memory, feature = backbone.step(memory, sighted, first[None])
             after.append(memory)
             features.append(feature)

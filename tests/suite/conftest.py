@@ -16,5 +16,5 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("finished")
     outcome, steps = trained(tiny(), root)
     assert outcome == (2, 0, "")
-    assert [step.leg for step in steps if step.what == "training"] == 2 * [1, 2, 3, 4, 5, 6]
+    assert [step.period for step in steps if step.what == "training"] == 2 * [1, 2, 3, 4, 5, 6]
     return root

@@ -12,8 +12,8 @@ SETTINGS: dict[str, Any] = {
     "envs": 4, "steps": 16, "chunk": 8, "chunks_per_batch": 4, "epochs": 1, "eval_every": 2,
     "eval_episodes": 4, "encoder_width": 8, "encoder_hidden": 8, "memory_width": 8,
 }  # fmt: skip
-LEG = 4 * 16 * 2
-LEGS = 6
+PERIOD = 4 * 16 * 2
+PERIODS = 6
 BLOCK: dict[str, Any] = {
     "environment": "TinyReproduce",
     "environment_options": {"k": 2, "v": 2},
@@ -21,7 +21,7 @@ BLOCK: dict[str, Any] = {
     "architectures": ["Memoryless"],
     "bonuses": ["none"],
     "seeds": 4,
-    "steps": LEG * LEGS,
+    "steps": PERIOD * PERIODS,
 }
 
 

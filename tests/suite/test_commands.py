@@ -16,12 +16,12 @@ from clew.cli.display import Display
 from clew.cli.listing import list_
 from clew.cli.status import status
 from clew.cli.tables import show
+from clew.store import Store, count, scan, world_name
 from clew.suite import Step, names
 from clew.suite.provenance import commit
-from clew.suite.store import Store, count, scan, world_name
 from clew.validate import BadInput
+from tests.store.things import outcome
 from tests.suite.declared import as_toml, declared, tiny
-from tests.suite.store.things import outcome
 
 
 def clew_command(*words: str) -> subprocess.CompletedProcess[str]:
@@ -183,11 +183,11 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     with Display(Console(file=file, width=200), 18, clock=lambda: now[0]) as display:
         for second in range(150):
             now[0] = float(second)
-            leg = min(2 + second // 25, 6)
-            display(Step("b-x2-00000000", "training", leg, 6, 100, 0.5, 0.25, left=6.0 - leg))
+            period = min(2 + second // 25, 6)
+            display(Step("b-x2-00000000", "training", period, 6, 100, 0.5, 0.25, left=6.0 - period))
     told = file.getvalue().splitlines()
     assert len(told) == 2
-    assert told[0].startswith("all packs: 4/18 legs, ")
+    assert told[0].startswith("all packs: 4/18 periods, ")
     assert told[0].endswith(" left, 0 packs done, 200 steps/s")
 
 

@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.cli import fleet as command
+from clew.store import Store
 from clew.suite import Block, Step, Stop, Suite, plan
 from clew.suite.fleet import NAMES, Order, Resources, launcher, serve
 from clew.suite.fleet.serve import write_line
 from clew.suite.fleet.share import share
 from clew.suite.progress import telling
-from clew.suite.store import Store
 from clew.validate import BadInput
-from tests.suite.store.things import outcome
+from tests.store.things import outcome
 
 SUITE = Suite(
     name="small",
@@ -127,7 +127,7 @@ def test_a_log_that_cannot_be_written_is_not_what_ends_a_worker(tmp_path: Path) 
     for _ in range(2):
         write_line(log, step)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["leg"] for line in lines] == [1, 1]
+    assert [line["period"] for line in lines] == [1, 1]
     taken.touch()
     write_line(taken / "log", step)
     if os.path.exists("/dev/full"):
@@ -189,8 +189,8 @@ def test_what_workers_tell_is_shown_as_if_they_were_here(
             name = store.pack([run.config for run in each.runs]).name
             with store.claims().take(name) as lease:  # type: ignore[union-attr]
                 for what in ("compiling", "training", "finished"):
-                    leg = 0 if what == "compiling" else each.legs
-                    step = Step(name, what, leg, each.legs, 900, 3.0 * (leg > 0), 0.5, 9.0)
+                    period = 0 if what == "compiling" else each.periods
+                    step = Step(name, what, period, each.periods, 900, 3.0 * (period > 0), 0.5, 9.0)
                     telling(lease, told.append)(step)
                     tell("")
         return []

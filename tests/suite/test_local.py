@@ -16,10 +16,10 @@ from hypothesis import given
 from clew.cli.run import execute
 from clew.suite.fleet import Order
 from clew.suite.fleet.local import share_of_cores
-from tests.suite.declared import LEG, tiny
+from tests.suite.declared import PERIOD, tiny
 from tests.suite.trial import Trial, results, wait_for
 
-LEGS = 40
+PERIODS = 40
 
 
 @given(st.sets(st.integers(0, 300), min_size=1), st.integers(1, 40))
@@ -37,14 +37,14 @@ def test_cores_are_shared_out_evenly(cores: set[int], size: int) -> None:
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
-    return Trial(tmp_path_factory.mktemp("trial"), steps=LEG * LEGS)
+    return Trial(tmp_path_factory.mktemp("trial"), steps=PERIOD * PERIODS)
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What one undisturbed worker makes."""
     store = tmp_path_factory.mktemp("alone")
-    assert execute(Order(suite=tiny(steps=LEG * LEGS), store=store, pack_size=2)) == 0
+    assert execute(Order(suite=tiny(steps=PERIOD * PERIODS), store=store, pack_size=2)) == 0
     return results(store)
 
 
@@ -62,8 +62,8 @@ def test_two_workers(trial: Trial, alone: dict[str, bytes], tmp_path: Path) -> N
     done = trial.run(tmp_path / "store", "--workers", "2", "--json")
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    legs = [(line["name"], line["leg"]) for line in told if line.get("what") == "training"]
-    assert len(legs) == len(set(legs)) == 2 * LEGS
+    periods = [(line["name"], line["period"]) for line in told if line.get("what") == "training"]
+    assert len(periods) == len(set(periods)) == 2 * PERIODS
     assert told[-1]["counts"] == {"finished": 4}
     assert results(tmp_path / "store") == alone
 

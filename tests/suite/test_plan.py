@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.store import Store
 from clew.suite import Planned, RunSpec, Suite, find_suite, plan
 from clew.suite.planning import MOST, bytes_of, fitting_size, grouped
-from clew.suite.store import Store
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.suite.declared import rich, tiny
@@ -45,7 +45,7 @@ def test_a_pack_is_one_program(tmp_path: Path, name: str) -> None:
     for each in plan(SUITES[name], Store(tmp_path), 5):
         assert len(each.pack) == len(each.runs)  # joining refuses two programs
         assert len({run.steps for run in each.runs}) == 1
-        assert each.legs == each.runs[0].steps // each.runs[0].settings.leg
+        assert each.periods == each.runs[0].steps // each.runs[0].settings.period
         for run in each.runs:
             assert run.bonus in ("none", each.bonus[0])
             if run.bonus != "none":

@@ -17,12 +17,12 @@ from hypothesis import given
 import clew.suite.progress as progress
 from clew.cli.display import Whole, duration
 from clew.cli.status import status
+from clew.store import Store
 from clew.suite import Step, plan
 from clew.suite.progress import FILE, Sightings, last_news, telling, unfinished
-from clew.suite.store import Store
-from tests.suite.declared import LEGS, tiny
-from tests.suite.store.faults import failing, nth, watched
-from tests.suite.store.things import SPOIL, outcome
+from tests.store.faults import failing, nth, watched
+from tests.store.things import SPOIL, outcome
+from tests.suite.declared import PERIODS, tiny
 
 NUMBERS = st.floats(0, 1e9) | st.just(float("nan"))
 STEPS = st.builds(
@@ -62,11 +62,11 @@ def test_a_change_is_told_at_once_and_numbers_now_and_then(
     with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
         tell = telling(lease, seen.append)
 
-        def told(what: Any, leg: int) -> int:
-            tell(Step("pack-00000000", what, leg, 9))
+        def told(what: Any, period: int) -> int:
+            tell(Step("pack-00000000", what, period, 9))
             news = last_news(lease.place)
             assert news is not None
-            return news.step.leg
+            return news.step.period
 
         assert told("compiling", 0) == 0
         assert told("training", 1) == 1
@@ -74,7 +74,7 @@ def test_a_change_is_told_at_once_and_numbers_now_and_then(
         now[0] += progress.EVERY
         assert told("training", 3) == 3
         assert told("finished", 9) == 9
-    assert [step.leg for step in seen] == [0, 1, 2, 3, 9]
+    assert [step.period for step in seen] == [0, 1, 2, 3, 9]
 
 
 def test_a_full_disk_is_not_its_business(store: Store) -> None:
@@ -101,33 +101,33 @@ def test_what_is_spoilt_was_not_said(store: Store, spoil: str) -> None:
 def test_others_are_seen_as_they_see_themselves(store: Store) -> None:
     """Nothing before there is a plan; what is over is found; then every change, once."""
     sightings = Sightings(store, tiny())
-    assert (sightings.legs, list(sightings.news())) == (None, [])
+    assert (sightings.periods, list(sightings.news())) == (None, [])
     first, second = packs_of(store)
     for seed in (0, 1):
         store.run(tiny().runs()[seed].config).write_finished(**outcome(seed))
     assert [(step.name, step.what) for step in sightings.news()] == [(first, "found")]
-    assert sightings.legs == 2 * LEGS
+    assert sightings.periods == 2 * PERIODS
     with store.claims(beat=1000, stale=3000).take(second) as lease:  # type: ignore[union-attr]
         tell = telling(lease, nothing)
         for step in (
-            Step(second, "compiling", 0, LEGS),
-            Step(second, "training", 2, LEGS, success=0.5),
-            Step(second, "finished", LEGS, LEGS, success=0.5),
+            Step(second, "compiling", 0, PERIODS),
+            Step(second, "training", 2, PERIODS, success=0.5),
+            Step(second, "finished", PERIODS, PERIODS, success=0.5),
         ):
             tell(step)
             assert [seen.plain() for seen in sightings.news()] == [step.plain()]
             assert list(sightings.news()) == []
-        tell(Step(second, "training", 1, LEGS))  # it was over
+        tell(Step(second, "training", 1, PERIODS))  # it was over
         assert list(sightings.news()) == []
 
 
 def test_what_was_told_before_is_not_news(store: Store) -> None:
     first, _ = packs_of(store)
     with store.claims(beat=1000, stale=3000).take(first) as lease:  # type: ignore[union-attr]
-        telling(lease, nothing)(Step(first, "stopped", 3, LEGS))
+        telling(lease, nothing)(Step(first, "stopped", 3, PERIODS))
         sightings = Sightings(store, tiny())
         assert list(sightings.news()) == []
-        telling(lease, nothing)(Step(first, "compiling", 3, LEGS))
+        telling(lease, nothing)(Step(first, "compiling", 3, PERIODS))
         assert [step.what for step in sightings.news()] == ["compiling"]
 
 
@@ -135,7 +135,7 @@ HOLD = """
 import sys
 from clew.suite import Step
 from clew.suite.progress import telling
-from clew.suite.store import Store
+from clew.store import Store
 with Store(sys.argv[1]).claims().take(sys.argv[2]) as lease:
     step = Step(sys.argv[2], "training", 3, 6, 100, 0.5, 0.25, 2.0, 90.0)
     telling(lease, print)(step)
@@ -160,16 +160,16 @@ def test_status_tells_who_is_at_work(store: Store, capsys: pytest.CaptureFixture
         telling(lease, nothing)(Step(other, "stopped", 2, 6))
     status(store.root)
     told = capsys.readouterr().out
-    numbers = "3/6 legs, 2 min left, success 0.25, 200 steps/s, compiled in 2 s"
+    numbers = "3/6 periods, 2 min left, success 0.25, 200 steps/s, compiled in 2 s"
     assert f"at work: {name}: {numbers} (process {holder.pid} on " in told
-    assert f"stopped: {other}: 2/6 legs" in told
+    assert f"stopped: {other}: 2/6 periods" in told
     status(store.root, json=True)
     packs = json.loads(capsys.readouterr().out)["packs"]
     assert {each["name"]: each["state"] for each in packs} == {name: "at work", other: "stopped"}
     holder.kill()
     holder.communicate()
     status(store.root)
-    assert f"left by a dead worker: {name}: 3/6 legs" in capsys.readouterr().out
+    assert f"left by a dead worker: {name}: 3/6 periods" in capsys.readouterr().out
 
 
 def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,7 +183,7 @@ def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @given(
-    legs=st.integers(32, 70),
+    periods=st.integers(32, 70),
     others=st.integers(1, 6),
     at_work=st.integers(1, 4),
     found=st.integers(0, 5),
@@ -192,27 +192,27 @@ def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None
     compiled=st.floats(0, 300),
 )
 def test_the_time_left_is_what_it_takes(
-    legs: int, others: int, at_work: int, found: int, resumed: int, pace: float, compiled: float
+    periods: int, others: int, at_work: int, found: int, resumed: int, pace: float, compiled: float
 ) -> None:
     """Of equal packs at an equal pace; what was done before does not count as speed."""
-    whole = Whole((found + at_work + others) * legs)
+    whole = Whole((found + at_work + others) * periods)
     for pack in range(found):
-        whole.add(Step(f"found-{pack}", "found", legs, legs))
+        whole.add(Step(f"found-{pack}", "found", periods, periods))
     for pack in range(at_work):
-        whole.add(Step(f"ours-{pack}", "compiling", resumed, legs))
+        whole.add(Step(f"ours-{pack}", "compiling", resumed, periods))
         assert pack or "left" not in whole.words()
-        left = (legs - resumed - 1) * pace
-        trained = (resumed + 1, legs, 10, 1.0, 0.5, compiled, left)
+        left = (periods - resumed - 1) * pace
+        trained = (resumed + 1, periods, 10, 1.0, 0.5, compiled, left)
         whole.add(Step(f"ours-{pack}", "training", *trained))
-    assert whole.done == found * legs + at_work * (resumed + 1)
-    now = (legs - resumed - 1) * pace
-    rest = others * (legs * pace + compiled)
+    assert whole.done == found * periods + at_work * (resumed + 1)
+    now = (periods - resumed - 1) * pace
+    rest = others * (periods * pace + compiled)
     assert whole.left() == pytest.approx(now + rest / at_work)
     assert whole.words().endswith(f" left, {found} packs done, {10 * at_work} steps/s")
     # a failure is the end of a pack
     for pack in range(at_work):
-        whole.add(Step(f"ours-{pack}", "failed", legs, legs))
-    assert whole.left() >= others * legs * pace * (1 - 1e-9)
+        whole.add(Step(f"ours-{pack}", "failed", periods, periods))
+    assert whole.left() >= others * periods * pace * (1 - 1e-9)
     unknown = Whole(None)
     unknown.add(Step("ours", "training", 1, 2, 10, 1.0, 0.5, 1.0, 1.0))
     assert "left" not in unknown.words()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import clew.suite.worker as worker
+from clew.store import Claims, Store
 from clew.suite import Step
-from clew.suite.store import Claims, Store
-from tests.suite.declared import LEGS, tiny
-from tests.suite.store.things import SPOIL
+from tests.store.things import SPOIL
+from tests.suite.declared import PERIODS, tiny
 from tests.suite.trial import results, trained
 
 PER_RUN = {
@@ -21,12 +21,12 @@ PER_RUN = {
 
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One pack finished, the other left after three legs, with two checkpoints."""
+    """One pack finished, the other left after three periods, with two checkpoints."""
     root, names = tmp_path_factory.mktemp("left") / "store", set()
 
     def until(step: Step) -> bool:
         names.add(step.name)
-        return len(names) == 2 and step.leg == 3
+        return len(names) == 2 and step.period == 3
 
     trained(tiny(), root, until=until)
     return root
@@ -58,9 +58,9 @@ def test_every_file_at_once(left: Path, finished: Path, tmp_path: Path, spoil: s
     assert outcome == (2, 0, "")
     assert results(root) == results(finished)
     # one pack from its beginning, the other from the checkpoint that was sound
-    begun = sorted(step.leg for step in steps if step.what == "compiling")
+    begun = sorted(step.period for step in steps if step.what == "compiling")
     assert begun == [0, 2]
-    assert sum(step.what == "training" for step in steps) == 2 * LEGS - 2
+    assert sum(step.what == "training" for step in steps) == 2 * PERIODS - 2
     aside = {root / each["was"]: root / each["at"] for each in Store(root).set_aside()}
     # leases and progress are renewed by whoever comes next
     kept = {path: data for path, data in spoilt.items() if "leases" not in path.parts}

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.suite.store import CannotWrite
+from clew.store import CannotWrite
 from clew.suite.tensorboard import EventFile, crc32c, scalars_at, version, write_series
 from clew.validate import BadInput
 from tests.oracles.tensorboard_events import EVENTS, GOLDEN, WALL
-from tests.suite.store.faults import failing, nth, watched
+from tests.store.faults import failing, nth, watched
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:

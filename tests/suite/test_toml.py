@@ -12,7 +12,7 @@ from clew.cli.run import run
 from clew.suite import find_suite, read_suite
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
-from tests.suite.declared import LEG, as_toml, declared, rich, tiny
+from tests.suite.declared import PERIOD, as_toml, declared, rich, tiny
 
 # what is changed in the only block, and what the sentence must say
 IN_THE_BLOCK: list[tuple[dict[str, Any], str]] = [
@@ -37,7 +37,7 @@ IN_THE_BLOCK: list[tuple[dict[str, Any], str]] = [
     ({"seeds": [1, 1]}, r"seeds=\[1, 1\].*twice"),
     ({"seeds": [-1]}, r"seeds=-1.*from 0 to 4294967295"),
     ({"seeds": 10**12}, r"seeds=1000000000000.*from 1 to"),
-    ({"steps": LEG - 1}, rf"steps={LEG - 1}.*at least {LEG}.*leg"),
+    ({"steps": PERIOD - 1}, rf"steps={PERIOD - 1}.*at least {PERIOD}.*period"),
     ({"steps": 2**31}, r"steps=2147483648.*to 2147483647"),
     ({"steps": 1e4}, r"steps=10000\.0.*whole number"),
     ({"steps": "10M"}, r"steps='10M'.*whole number"),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.store import canonical
 from clew.suite import Suite, from_config, read_suite
-from clew.suite.store import canonical
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.suite.declared import as_toml, rich

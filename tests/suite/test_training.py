@@ -16,13 +16,13 @@ import pytest
 import clew
 import clew.suite.training as training
 from clew.cli.run import execute
+from clew.store import CannotWrite, Store, count, merge, scan
 from clew.suite import Step, plan
 from clew.suite.fleet import Order
 from clew.suite.progress import last_news, unfinished
-from clew.suite.store import CannotWrite, Store, count, merge, scan
 from clew.validate import BadInput
-from tests.suite.declared import LEG, LEGS, tiny
-from tests.suite.store.faults import failing, nth, watched
+from tests.store.faults import failing, nth, watched
+from tests.suite.declared import PERIOD, PERIODS, tiny
 from tests.suite.trial import results, trained
 
 HIGH = 1e30
@@ -35,10 +35,10 @@ def test_what_is_stored(finished: Path) -> None:
         folder = store.run(run.config)
         assert folder.finished()
         result, curve, diagnostics = folder.result(), folder.curve(), folder.diagnostics()
-        assert result["steps"] == LEG * LEGS
-        assert curve["steps"].tolist() == [LEG * n for n in range(1, LEGS + 1)]
-        assert diagnostics["steps"][-1] == LEG * LEGS
-        assert len(diagnostics["reward"]) == 2 * LEGS
+        assert result["steps"] == PERIOD * PERIODS
+        assert curve["steps"].tolist() == [PERIOD * n for n in range(1, PERIODS + 1)]
+        assert diagnostics["steps"][-1] == PERIOD * PERIODS
+        assert len(diagnostics["reward"]) == 2 * PERIODS
         assert result["final_success"] == curve["success"][-1]
         assert result["tail_mean"] == pytest.approx(curve["success"][-2:].mean(), abs=0.5)
         assert len(diagnostics["events"][0]) == len(result["events"])
@@ -54,8 +54,8 @@ def test_how_far_it_was_is_told_through_the_store(finished: Path) -> None:
     for news in told:
         assert news is not None
         step = news.step
-        assert (step.what, step.leg, step.legs) == ("finished", LEGS, LEGS)
-        assert step.steps == 2 * LEG * LEGS
+        assert (step.what, step.period, step.periods) == ("finished", PERIODS, PERIODS)
+        assert step.steps == 2 * PERIOD * PERIODS
         assert step.seconds > 0
         assert step.left == 0
         assert 0 <= step.success <= 1
@@ -96,15 +96,15 @@ def test_stopped_after_any_leg_it_ends_the_same(finished: Path, tmp_path: Path) 
     rounds, seen = 0, set()
     while True:
         outcome, steps = trained(tiny(), tmp_path, until=lambda step: step.what == "training")
-        legs = [(step.name, step.leg) for step in steps if step.what == "training"]
-        assert len(legs) <= 1
-        assert not seen & set(legs)
-        seen |= set(legs)
+        periods = [(step.name, step.period) for step in steps if step.what == "training"]
+        assert len(periods) <= 1
+        assert not seen & set(periods)
+        seen |= set(periods)
         rounds += 1
         if not outcome.left:
             break
         assert outcome.stopped == "the test says so"
-    assert rounds == 2 * LEGS
+    assert rounds == 2 * PERIODS
     assert results(tmp_path) == results(finished)
 
 
@@ -123,12 +123,12 @@ def test_a_limit_that_comes_near_begins_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [b"", b"PK\x03\x04 nonsense"])
 def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil: bytes) -> None:
-    trained(tiny(), tmp_path, until=lambda step: step.leg == 3)
+    trained(tiny(), tmp_path, until=lambda step: step.period == 3)
     newest = max(tmp_path.glob("packs/*/*.npz"), key=lambda path: path.name)
     newest.write_bytes(spoil)
     _, steps = trained(tiny(), tmp_path)
     assert steps[0].what == "compiling"
-    assert steps[0].leg == 2
+    assert steps[0].period == 2
     assert results(tmp_path) == results(finished)
     assert [each["was"] for each in Store(tmp_path).set_aside()] == [
         str(newest.relative_to(tmp_path))
@@ -138,7 +138,7 @@ def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil:
 @pytest.mark.parametrize("way", ["merged", "copied"])
 def test_a_store_is_taken_elsewhere_and_goes_on(finished: Path, tmp_path: Path, way: str) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
-    trained(tiny(), here, until=lambda step: step.leg == 3)
+    trained(tiny(), here, until=lambda step: step.period == 3)
     if way == "copied":
         shutil.copytree(here, there)
     else:
@@ -146,7 +146,7 @@ def test_a_store_is_taken_elsewhere_and_goes_on(finished: Path, tmp_path: Path, 
         trained(tiny(seeds=[2]), there)
         assert len(merge(Store(there), Store(here, read_only=True)).checkpoints) == 1
     _, steps = trained(tiny(), there)
-    assert (steps[0].what, steps[0].leg) == ("compiling", 3)
+    assert (steps[0].what, steps[0].period) == ("compiling", 3)
     assert results(there) == results(finished)
 
 
@@ -190,12 +190,12 @@ def test_a_run_that_diverges(
     assert len(list(tmp_path.glob("runs/*/failure-1.json"))) == 2
 
 
-def breaking(legs: Callable[..., Any], broken: set[int]) -> Callable[..., Any]:
-    """Training that fails in the second leg of packs with these seeds."""
+def breaking(periods: Callable[..., Any], broken: set[int]) -> Callable[..., Any]:
+    """Training that fails in the second period of packs with these seeds."""
 
     def spoilt(pack: Any, *rest: Any) -> Any:
-        for progress in legs(pack, *rest):
-            if progress.leg == 2 and broken & set(pack.runs.seed.tolist()):
+        for progress in periods(pack, *rest):
+            if progress.period == 2 and broken & set(pack.runs.seed.tolist()):
                 raise RuntimeError("out of [memory]\nand more")
             yield progress
 
@@ -206,7 +206,7 @@ def test_an_exception_is_recorded_and_the_others_go_on(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(training, "legs", breaking(training.legs, {0}))
+        patch.setattr(training, "periods", breaking(training.periods, {0}))
         outcome, steps = trained(tiny(), tmp_path)
     assert outcome == (2, 0, "")
     assert [step.what for step in steps if step.what in ("failed", "finished")] == [
@@ -222,7 +222,7 @@ def test_an_exception_is_recorded_and_the_others_go_on(
     for run in tiny().runs():
         store.run(run.config).retry()
     _, steps = trained(tiny(), tmp_path)
-    assert [step.leg for step in steps if step.what == "training"] == [2, 3, 4, 5, 6]
+    assert [step.period for step in steps if step.what == "training"] == [2, 3, 4, 5, 6]
     assert results(tmp_path) == results(finished)
 
 

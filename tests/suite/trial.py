@@ -1,4 +1,4 @@
-"""Workers to be disturbed, with a checkpoint after every leg: here, or `clew run` as a process."""
+"""Workers to be disturbed, a checkpoint after every period: here, or `clew run` as a process."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from clew.store import Store
 from clew.suite import Outcome, Step, Stop, Suite, plan, work
-from clew.suite.store import Store
 from tests.suite.declared import as_toml, declared
 
 OUTCOME = ("result.json", "curve.npz", "diagnostics.npz", "agent.npz")

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clew.suite.store import bracketed, canonical, world_name
+from clew.store import bracketed, canonical, world_name
 
 Config = Mapping[str, Any]
 Recipe = dict[str, Any]

@@ -15,7 +15,7 @@ from clew.analysis.account import coefficients, common, configuration, reasons
 from clew.analysis.recipes import Named, Recipe, differing, named, recipe
 from clew.analysis.table import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, results
 from clew.machines.tasks import Task
-from clew.suite.store import CannotRead, Damaged, Row, RunFolder, Store, scan
+from clew.store import CannotRead, Damaged, Row, RunFolder, Store, scan
 from clew.validate import BadInput
 
 STATUSES = {"begun": "running", "damaged": "missing", "unreadable": "missing"}

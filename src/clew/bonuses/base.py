@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.registry import Registry
 from clew.validate import one_of, positive_number
 
@@ -45,14 +45,16 @@ class Bonus(abc.ABC, Generic[S]):
         positive_number("clip", self.clip)
 
     @abc.abstractmethod
-    def init(self, sight: Sight, envs: int, key: PRNGKeyArray) -> S:
+    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> S:
         """The state before the first rollout, for one run of `envs` environments."""
 
     @abc.abstractmethod
-    def score(self, sight: Sight, state: S, seen: Seen) -> tuple[S, Float[Array, "time env"]]:
+    def score(
+        self, observations: Observations, state: S, seen: Seen
+    ) -> tuple[S, Float[Array, "time env"]]:
         """Score every arrival of a rollout, in the order of time."""
 
-    def learn(self, sight: Sight, state: S, seen: Seen, key: PRNGKeyArray) -> S:
+    def learn(self, observations: Observations, state: S, seen: Seen, key: PRNGKeyArray) -> S:
         """Train on the rollout that was scored. Unless overridden, there is nothing to train."""
         return state
 

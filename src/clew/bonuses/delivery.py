@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Seen
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 
 
 class Scale(NamedTuple):
@@ -51,16 +51,18 @@ class Delivery(NamedTuple):
     scale: Scale
 
     @classmethod
-    def init(cls, bonus: Bonus, sight: Sight, envs: int, key: PRNGKeyArray) -> Delivery:
+    def init(
+        cls, bonus: Bonus, observations: Observations, envs: int, key: PRNGKeyArray
+    ) -> Delivery:
         """Before the first rollout."""
-        return cls(bonus.init(sight, envs, key), Scale.empty())
+        return cls(bonus.init(observations, envs, key), Scale.empty())
 
     def pay(
-        self, bonus: Bonus, sight: Sight, seen: Seen, key: PRNGKeyArray
+        self, bonus: Bonus, observations: Observations, seen: Seen, key: PRNGKeyArray
     ) -> tuple[Delivery, Float[Array, "time env"], Float[Array, "time env"]]:
         """Score a rollout, then train on it: the scores, and what is delivered for them."""
-        state, scores = bonus.score(sight, self.state, seen)
+        state, scores = bonus.score(observations, self.state, seen)
         scale = self.scale.including(scores)
         divisor = scale.divisor if bonus.normalise else 1.0
         delivered = jnp.clip(scores / divisor, 0, bonus.clip)
-        return Delivery(bonus.learn(sight, state, seen, key), scale), scores, delivered
+        return Delivery(bonus.learn(observations, state, seen, key), scale), scores, delivered

@@ -50,7 +50,7 @@ def bench(
         architectures: Memories to train.
         bonus: Bonuses to train with.
         runs: Runs in a pack.
-        seconds: Measure each at least so long, in whole legs of ten rollouts and an evaluation.
+        seconds: Measure each at least so long, in whole periods of ten rollouts and an evaluation.
         chunk: Steps of truncated backpropagation; 64 is the study's default, 32 its MemoryS13.
         precision: Of matrix products; `default` is TF32 on a GPU.
         json: Print one JSON object a line instead of a table.
@@ -96,20 +96,20 @@ def measure(
     state, record = pack.advance(state)
     jax.block_until_ready(record)
     warm = time.perf_counter() - began
-    legs, spent = 0, 0.0
+    periods, spent = 0, 0.0
     while spent < seconds:
         began = time.perf_counter()
         state, record = pack.advance(state)
         jax.block_until_ready(record)
         spent += time.perf_counter() - began
-        legs += 1
+        periods += 1
     held = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
     return Measured(
         environment,
         architecture,
         bonus,
         runs,
-        warm - spent / legs,
-        legs * runs * settings.leg / spent,
+        warm - spent / periods,
+        periods * runs * settings.period / spent,
         None if held is None else held / 1e9,
     )

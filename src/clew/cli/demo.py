@@ -15,10 +15,10 @@ from clew.cli.fleet import EXIT_FAILED
 from clew.cli.report import require_extra, write_page
 from clew.cli.run import execute
 from clew.learner.lanes import cores
+from clew.store import Store
 from clew.suite import find_suite
 from clew.suite.fleet import Order
 from clew.suite.planning import grouped
-from clew.suite.store import Store
 from clew.validate import whole_number
 
 if TYPE_CHECKING:

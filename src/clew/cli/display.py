@@ -33,7 +33,7 @@ class Display:
     def __init__(
         self,
         console: Console,
-        legs: int | None,
+        periods: int | None,
         as_json: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -47,15 +47,15 @@ class Display:
             console=console,
             disable=as_json or self._lines,
         )
-        self._whole = Whole(legs)
-        self._whole_bar = self._bars.add_task("all packs", total=legs, told="")
+        self._whole = Whole(periods)
+        self._whole_bar = self._bars.add_task("all packs", total=periods, told="")
         self._packs: dict[str, TaskID] = {}
         self._said = clock()
 
-    def expect(self, legs: int | None) -> None:
-        """So many legs there are in all, if that was not known before."""
-        self._whole.legs = legs
-        self._bars.update(self._whole_bar, total=legs)
+    def expect(self, periods: int | None) -> None:
+        """So many periods there are in all, if that was not known before."""
+        self._whole.periods = periods
+        self._bars.update(self._whole_bar, total=periods)
 
     def __enter__(self) -> Display:
         self._bars.start()
@@ -80,16 +80,16 @@ class Display:
             self.console.print(f"{step.name}: {words}", highlight=False, soft_wrap=True)
         elif self._lines and self._clock() - self._said >= SAY_EVERY:
             self._said = self._clock()
-            line = f"all packs: {self._whole.done}/{self._whole.legs} legs, {told}"
+            line = f"all packs: {self._whole.done}/{self._whole.periods} periods, {told}"
             self.console.print(line, highlight=False, soft_wrap=True)
 
     def _show(self, step: Step) -> None:
         if step.name not in self._packs:
             name = step.name if self.console.width >= WIDE else ending(step.name)
-            self._packs[step.name] = self._bars.add_task(name, total=step.legs, told="")
+            self._packs[step.name] = self._bars.add_task(name, total=step.periods, told="")
         self._bars.update(
             self._packs[step.name],
-            completed=step.leg,
+            completed=step.period,
             told=self._fitting(in_words(step)),
             visible=step.what in ("compiling", "training"),
         )
@@ -105,42 +105,42 @@ class Display:
 class Whole:
     """All packs together."""
 
-    def __init__(self, legs: int | None) -> None:
-        self.legs = legs
+    def __init__(self, periods: int | None) -> None:
+        self.periods = periods
         self._last: dict[str, Step] = {}
         self._pace: dict[str, float] = {}
-        """Seconds for a leg."""
+        """Seconds for a period."""
 
     @property
     def done(self) -> int:
-        """Legs."""
-        return sum(step.leg for step in self._last.values())
+        """Periods."""
+        return sum(step.period for step in self._last.values())
 
     def add(self, step: Step) -> None:
         """A step of any pack."""
         self._last[step.name] = step
-        if step.leg < step.legs and not math.isnan(step.left):
-            self._pace[step.name] = step.left / (step.legs - step.leg)
+        if step.period < step.periods and not math.isnan(step.left):
+            self._pace[step.name] = step.left / (step.periods - step.period)
 
     def left(self) -> float:
         """Seconds until the end, if all go on as those that were seen; NaN if none was.
 
         As many packs as are at work now share the work; what nobody has begun is compiled first.
         """
-        if self.legs is None or not self._pace:
+        if self.periods is None or not self._pace:
             return float("nan")
         seen, pace = self._last.values(), _mean(self._pace.values())
         compiled = _mean(self._last[name].compiled for name in self._pace)
         at_work = [
-            (step.legs - step.leg) * self._pace.get(step.name, pace)
+            (step.periods - step.period) * self._pace.get(step.name, pace)
             + (compiled if step.what == "compiling" else 0.0)
             for step in seen
             if step.what in ("compiling", "training")
         ]
-        waiting = [step.legs - step.leg for step in seen if step.what == "stopped"]
-        others = self.legs - sum(step.legs for step in seen)
+        waiting = [step.periods - step.period for step in seen if step.what == "stopped"]
+        others = self.periods - sum(step.periods for step in seen)
         rest = (others + sum(waiting)) * pace
-        rest += (others / _mean(step.legs for step in seen) + len(waiting)) * compiled
+        rest += (others / _mean(step.periods for step in seen) + len(waiting)) * compiled
         return max([*at_work, (sum(at_work) + rest) / max(1, len(at_work))])
 
     def words(self) -> str:

@@ -8,10 +8,10 @@ import jax
 
 from clew.cli.display import Display, console_for
 from clew.cli.tables import summary
+from clew.store import Store
 from clew.suite import Stop
 from clew.suite.fleet import Order, Resources, launcher
 from clew.suite.progress import Sightings
-from clew.suite.store import Store
 
 EXIT_FAILED, EXIT_LEFT, EXIT_WORKER = 3, 4, 5
 
@@ -29,14 +29,14 @@ def dispatch(
     said = f"{order.suite.name}: {len(runs)} runs, results in {order.store}"
     console.print(said, highlight=False, markup=False, soft_wrap=True)
     sightings, stop = Sightings(store, order.suite), Stop()
-    display = Display(console, sightings.legs, as_json)
+    display = Display(console, sightings.periods, as_json)
 
     def tell(line: str) -> None:
         """What the launcher says; empty if only time has passed."""
         if line:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         steps = list(sightings.news())
-        display.expect(sightings.legs)
+        display.expect(sightings.periods)
         for step in steps:
             display(step)
 

@@ -10,8 +10,8 @@ from clew.cli.arguments import IntoPath, SourcePath
 from clew.cli.display import console_for
 from clew.cli.fleet import EXIT_FAILED
 from clew.probes.predictions.merging import bring_predictions
-from clew.suite.store import Store
-from clew.suite.store import merge as merge_stores
+from clew.store import Store
+from clew.store import merge as merge_stores
 from clew.validate import BadInput
 
 WORDS = {

@@ -35,8 +35,8 @@ from clew.probes.predictions import (
     register,
     study,
 )
+from clew.store import Store
 from clew.suite import find_suite
-from clew.suite.store import Store
 from clew.validate import BadInput
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import clew
 from clew.machines.tasks import Finding, Task, ask, shipped
-from clew.suite.store import CannotWrite
-from clew.suite.store.atomic import write
+from clew.store import CannotWrite
+from clew.store.atomic import write
 
 KEPT = "proofs.json"
 Tasks = Mapping[tuple[str, str], Task]

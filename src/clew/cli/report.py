@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from clew.cli.arguments import StorePath
-from clew.suite.store import Store
+from clew.store import Store
 from clew.validate import BadInput
 
 if TYPE_CHECKING:

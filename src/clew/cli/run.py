@@ -14,12 +14,12 @@ from clew.cli.arguments import SuiteName
 from clew.cli.display import Display, console_for
 from clew.cli.fleet import dispatch, exit_code, stay_off_devices
 from clew.cli.tables import summary
+from clew.store import Store
 from clew.suite import Planned, Step, Stop, find_suite, plan, seconds_of, work
 from clew.suite.boards import write_boards
 from clew.suite.fleet import Order, Resources
 from clew.suite.fleet.local import Team
 from clew.suite.steps import Watch
-from clew.suite.store import Store
 
 EXIT_INTERRUPTED = 130
 NOTHING: dict[str, str] = {}
@@ -105,7 +105,7 @@ def execute(
             store.run(run.config).retry()
     said = f"{order.suite.name}: {len(runs)} runs in {len(packs)} packs, results in {order.store}"
     console.print(said, highlight=False, markup=False, soft_wrap=True)
-    display = Display(console, sum(each.legs for each in packs), as_json)
+    display = Display(console, sum(each.periods for each in packs), as_json)
     watch = _boarding(store, packs, display) if tensorboard else display
     stopped, failures = _train(order, store, packs, workers, console, display, watch)
     counts = summary(console, store, runs, as_json)
@@ -129,7 +129,7 @@ def _train(
     team = Team(order, workers) if workers > 1 else None
 
     def leave() -> None:
-        """At once: what is on the disk is whole, and a thread in the middle of a leg is not."""
+        """At once: what is on the disk is whole, and a thread in the middle of a period is not."""
         console.show_cursor(True)
         if team:
             team.kill()

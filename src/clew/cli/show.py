@@ -13,9 +13,9 @@ from rich.table import Table
 from clew.cli.arguments import RunName
 from clew.cli.display import console_for
 from clew.cli.film import write_film
-from clew.suite.store import RunFolder, Store, world_name
-from clew.suite.store.finding import Finding, look
-from clew.suite.store.names import HASH
+from clew.store import RunFolder, Store, world_name
+from clew.store.finding import Finding, look
+from clew.store.names import HASH
 from clew.validate import BadInput, listing, whole_number
 
 BARS = "▁▂▃▄▅▆▇█"

@@ -9,8 +9,8 @@ from typing import Any
 from clew.cli.arguments import StorePath
 from clew.cli.display import console_for, duration, in_words
 from clew.cli.tables import show
+from clew.store import Store, count, scan
 from clew.suite.progress import Standing, unfinished
-from clew.suite.store import Store, count, scan
 
 SILENT = 60.0
 """Seconds of silence that are worth a word: it compiles, waits, or is not there any more."""
@@ -37,11 +37,11 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
 def in_a_line(pack: Standing) -> str:
     """Who is at work on it, and how far."""
     step, ago = pack.news.step, time.time() - pack.news.when
-    far = ", ".join(filter(None, (f"{step.leg}/{step.legs} legs", in_words(step))))
+    far = ", ".join(filter(None, (f"{step.period}/{step.periods} periods", in_words(step))))
     if pack.state == "died":
         return f"left by a dead worker: {step.name}: {far}; whoever comes next goes on with it"
     if pack.state == "stopped":
-        return f"stopped: {step.name}: {step.leg}/{step.legs} legs"
+        return f"stopped: {step.name}: {step.period}/{step.periods} periods"
     heard = f", last heard of {duration(ago)} ago" if ago > SILENT else ""
     return f"at work: {step.name}: {far} ({pack.holder}{heard})"
 

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from clew.store import Row, Store, count, scan, world_name
 from clew.suite import RunSpec
-from clew.suite.store import Row, Store, count, scan, world_name
 
 ARM = ("environment", "reward", "architecture", "bonus")
 

@@ -6,7 +6,7 @@ from clew.learner.pack import Pack
 from clew.learner.program import Program
 from clew.learner.run import Run, State
 from clew.learner.settings import Knobs, Settings
-from clew.learner.train import Progress, legs, legs_in, train
+from clew.learner.train import Progress, periods, periods_in, train
 
 __all__ = [
     "History",
@@ -18,8 +18,8 @@ __all__ = [
     "Settings",
     "State",
     "from_arrays",
-    "legs",
-    "legs_in",
+    "periods",
+    "periods_in",
     "tail_mean",
     "to_arrays",
     "train",

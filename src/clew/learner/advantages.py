@@ -31,21 +31,21 @@ def appraise(
 
     The critic is not needed to act, so it reads whole chunks at once, as it does in training.
     """
-    sight, s = program.sight, program.settings
+    observations, s = program.observations, program.settings
     seer = agent.seer
-    symbols = seer.symbols(sight)
+    symbols = seer.symbols(observations)
     obs, first = in_chunks((rollout.obs, rollout.first), s.chunk)
 
     def chunk(memory: Any, now: Any) -> tuple[Any, Any]:
         obs, first = now
-        after, features = seer.unroll(memory, seer.see(sight, symbols, obs), first)
+        after, features = seer.unroll(memory, seer.see(observations, symbols, obs), first)
         return after, (agent.value(features), memory)
 
     memory, (value, memories) = jax.lax.scan(chunk, players.valuing, (obs, first))
     value = jnp.swapaxes(value, 1, 2).reshape(s.steps, s.envs)
 
     def replay(start: Any, obs: Array, first: Array) -> Float[Array, "env time"]:
-        return agent.value(seer.unroll(start, seer.see(sight, symbols, obs), first)[1])
+        return agent.value(seer.unroll(start, seer.see(observations, symbols, obs), first)[1])
 
     # what a step leads to is seen at the next one, except where the rollout ends or an episode is
     # cut short

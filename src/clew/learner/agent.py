@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, Shaped
 
-from clew.envs.sight import Sight, look_up
+from clew.envs.observations import Observations, look_up
 from clew.layers import LayerNorm, Linear, gelu, scaled
 from clew.learner.encoders import Encoder, make_encoder
 from clew.memory import Architecture
 
 
-class Sighted(NamedTuple):
+class Encoded(NamedTuple):
     """An observation, encoded, and what the memory reads in it."""
 
     encoded: Float[Array, "*batch width"]
@@ -29,25 +29,31 @@ class Backbone(eqx.Module):
     encoder: Encoder
     memory: Architecture
 
-    def symbols(self, sight: Sight) -> Sighted | None:
+    def symbols(self, observations: Observations) -> Encoded | None:
         """Every symbol, seen once; None if the world has no table of them."""
-        return self._sighted(self.encoder.of_symbols(sight)) if sight.table is not None else None
+        return (
+            self._encode(self.encoder.of_symbols(observations))
+            if observations.table is not None
+            else None
+        )
 
-    def see(self, sight: Sight, symbols: Sighted | None, obs: Shaped[Array, "*any"]) -> Sighted:
+    def see(
+        self, observations: Observations, symbols: Encoded | None, obs: Shaped[Array, "*any"]
+    ) -> Encoded:
         """See observations, by looking them up if there is a table."""
         if symbols is not None:
             return look_up(symbols, obs)
-        return self._sighted(self.encoder.of_arrays(sight, sight.arrays(obs)))
+        return self._encode(self.encoder.of_arrays(observations, observations.arrays(obs)))
 
     def step(
-        self, state: Any, seen: Sighted, first: Bool[Array, " env"]
+        self, state: Any, seen: Encoded, first: Bool[Array, " env"]
     ) -> tuple[Any, Float[Array, "env feature"]]:
         """Features of one step in every environment."""
         state, y = jax.vmap(self.memory.step)(state, seen.read, first)
         return state, jnp.concatenate((seen.encoded, y), -1)
 
     def unroll(
-        self, state: Any, seen: Sighted, first: Bool[Array, "env time"]
+        self, state: Any, seen: Encoded, first: Bool[Array, "env time"]
     ) -> tuple[Any, Float[Array, "env time feature"]]:
         """Features of a chunk of time in every environment."""
         state, ys = jax.vmap(self.memory.unroll)(state, seen.read, first)
@@ -59,8 +65,8 @@ class Backbone(eqx.Module):
             lambda leaf: jnp.zeros((envs, *leaf.shape), leaf.dtype), self.memory.initial_state()
         )
 
-    def _sighted(self, encoded: Float[Array, "*batch width"]) -> Sighted:
-        return Sighted(encoded, self.memory.read(encoded))
+    def _encode(self, encoded: Float[Array, "*batch width"]) -> Encoded:
+        return Encoded(encoded, self.memory.read(encoded))
 
 
 class CriticHead(eqx.Module):
@@ -98,7 +104,7 @@ class Agent(eqx.Module):
 
 
 def make_agent(
-    sight: Sight,
+    observations: Observations,
     architecture: Any,
     *,
     encoder: str,
@@ -112,7 +118,7 @@ def make_agent(
 
     def backbone(key: PRNGKeyArray) -> Backbone:
         encoder_key, memory_key = jax.random.split(key)
-        eyes = make_encoder(encoder, sight, hidden, encoder_width, encoder_key)
+        eyes = make_encoder(encoder, observations, hidden, encoder_width, encoder_key)
         return Backbone(eyes, architecture(encoder_width, memory_width, memory_key))
 
     keys = jax.random.split(key, 4)
@@ -122,7 +128,7 @@ def make_agent(
     return Agent(
         actor=actor,
         critic=critic[0] if critic else None,
-        policy=scaled(keys[2], len(sight.env.action_names), features, 0.01),
+        policy=scaled(keys[2], len(observations.env.action_names), features, 0.01),
         value=CriticHead(features, memory_width, key=keys[3]),
     )
 
@@ -136,15 +142,19 @@ def components(agent: Agent) -> dict[str, Any]:
 
 
 def outlook(
-    agent: Agent, sight: Sight, states: tuple[Any, Any], obs: Array, first: Bool[Array, "env time"]
+    agent: Agent,
+    observations: Observations,
+    states: tuple[Any, Any],
+    obs: Array,
+    first: Bool[Array, "env time"],
 ) -> tuple[Float[Array, "env time action"], Float[Array, "env time"]]:
     """Action logits and values over a chunk of time, from the states at its beginning."""
     if agent.critic is None:
-        _, features = _unrolled(agent.actor, sight, states[0], obs, first)
+        _, features = _unrolled(agent.actor, observations, states[0], obs, first)
         return agent.policy(features), agent.value(jax.lax.stop_gradient(features))
     if jax.default_backend() == "cpu":
-        _, acting = _unrolled(agent.actor, sight, states[0], obs, first)
-        _, valuing = _unrolled(agent.critic, sight, states[1], obs, first)
+        _, acting = _unrolled(agent.actor, observations, states[0], obs, first)
+        _, valuing = _unrolled(agent.critic, observations, states[1], obs, first)
     else:
         # side by side, the two backbones need half as many kernels
         pair = jax.tree.map(lambda *both: jnp.stack(both), agent.actor, agent.critic)
@@ -152,10 +162,14 @@ def outlook(
         # and each with a copy of the observations, what they owe needs no transposing
         copies = jnp.broadcast_to(obs, (2, *obs.shape))
         _, (acting, valuing) = jax.vmap(
-            lambda backbone, state, obs: _unrolled(backbone, sight, state, obs, first)
+            lambda backbone, state, obs: _unrolled(backbone, observations, state, obs, first)
         )(pair, start, copies)
     return agent.policy(acting), agent.value(valuing)
 
 
-def _unrolled(backbone: Backbone, sight: Sight, state: Any, obs: Array, first: Array) -> Any:
-    return backbone.unroll(state, backbone.see(sight, backbone.symbols(sight), obs), first)
+def _unrolled(
+    backbone: Backbone, observations: Observations, state: Any, obs: Array, first: Array
+) -> Any:
+    return backbone.unroll(
+        state, backbone.see(observations, backbone.symbols(observations), obs), first
+    )

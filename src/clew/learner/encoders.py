@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.layers import Linear, Mlp, mlp, scaled
 from clew.learner.patches import Patches, distinct_patches
 from clew.validate import BadInput, one_of
@@ -23,27 +23,30 @@ SMALLEST = 36
 """Pixels along a side that three convolutions need."""
 
 Encoder = Any
-"""`of_symbols(sight)` and `of_arrays(arrays)`, both to [*batch, width]."""
+"""`of_symbols(observations)` and `of_arrays(arrays)`, both to [*batch, width]."""
 
 
-def choose_encoder(kind: str, sight: Sight) -> str:
+def choose_encoder(kind: str, observations: Observations) -> str:
     """Settle `auto`, and refuse images that are none or too small."""
     one_of("encoder", kind, KINDS)
-    is_image = len(sight.shape) == 3 and min(sight.shape[:2]) >= SMALLEST
+    is_image = len(observations.shape) == 3 and min(observations.shape[:2]) >= SMALLEST
     if kind == "cnn" and not is_image:
         raise BadInput(
-            f"encoder='cnn' is not valid; observations of {type(sight.env).__name__} have shape "
-            f"{sight.shape}, and convolutions need images of at least {SMALLEST}×{SMALLEST} "
+            "encoder='cnn' is not valid; "
+            f"observations of {type(observations.env).__name__} have shape {observations.shape}, and "
+            f"convolutions need images of at least {SMALLEST}×{SMALLEST} "
             "pixels: choose 'mlp' or 'auto'"
         )
     return ("cnn" if is_image else "mlp") if kind == "auto" else kind
 
 
-def make_encoder(kind: str, sight: Sight, hidden: int, width: int, key: PRNGKeyArray) -> Encoder:
+def make_encoder(
+    kind: str, observations: Observations, hidden: int, width: int, key: PRNGKeyArray
+) -> Encoder:
     """An encoder for this world's observations."""
-    if choose_encoder(kind, sight) == "cnn":
-        return NatureCnn(sight.shape, width, key=key)
-    return FlatMlp(mlp(key, sight.size, hidden, hidden, width))
+    if choose_encoder(kind, observations) == "cnn":
+        return NatureCnn(observations.shape, width, key=key)
+    return FlatMlp(mlp(key, observations.size, hidden, hidden, width))
 
 
 class FlatMlp(eqx.Module):
@@ -51,14 +54,16 @@ class FlatMlp(eqx.Module):
 
     network: Mlp
 
-    def of_symbols(self, sight: Sight) -> Float[Array, "symbol width"]:
+    def of_symbols(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Of every symbol."""
-        assert sight.table is not None
-        return self.network(jnp.asarray(sight.table.reshape(-1, sight.size)))
+        assert observations.table is not None
+        return self.network(jnp.asarray(observations.table.reshape(-1, observations.size)))
 
-    def of_arrays(self, sight: Sight, arrays: Float[Array, "*any"]) -> Float[Array, "*batch width"]:
+    def of_arrays(
+        self, observations: Observations, arrays: Float[Array, "*any"]
+    ) -> Float[Array, "*batch width"]:
         """Of arrays, whatever they are a batch of."""
-        batch = arrays.shape[: arrays.ndim - len(sight.shape)]
+        batch = arrays.shape[: arrays.ndim - len(observations.shape)]
         return self.network(arrays.reshape(*batch, -1))
 
 
@@ -85,9 +90,9 @@ class NatureCnn(eqx.Module):
         sides = [_side(side) for side in shape[:2]]
         self.out = scaled(keys[3], width, sides[0] * sides[1] * CHANNELS[-1], 2**0.5)
 
-    def of_symbols(self, sight: Sight) -> Float[Array, "symbol width"]:
+    def of_symbols(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Of every symbol, each distinct patch once."""
-        patches = _patches(sight)
+        patches = _patches(observations)
         x = jnp.zeros(())
         for layer, weights in zip(patches.layers, self.convolutions, strict=True):
             if layer.gather is None:
@@ -99,7 +104,9 @@ class NatureCnn(eqx.Module):
         x = patches.images(x)
         return self.out(x.reshape(len(x), -1))
 
-    def of_arrays(self, sight: Sight, arrays: Float[Array, "*any"]) -> Float[Array, "*batch width"]:
+    def of_arrays(
+        self, observations: Observations, arrays: Float[Array, "*any"]
+    ) -> Float[Array, "*batch width"]:
         """Of images, whatever they are a batch of."""
         batch = arrays.shape[:-3]
         x = arrays.reshape(-1, *arrays.shape[-3:])
@@ -128,6 +135,6 @@ def _side(side: int) -> int:
 
 
 @cache
-def _patches(sight: Sight) -> Patches:
-    assert sight.table is not None
-    return distinct_patches(sight.table, CONVOLUTIONS)
+def _patches(observations: Observations) -> Patches:
+    assert observations.table is not None
+    return distinct_patches(observations.table, CONVOLUTIONS)

@@ -39,12 +39,12 @@ def evaluate(
     program: Program, agent: Agent, prices: Float[Array, " event"], key: PRNGKeyArray
 ) -> Evaluation:
     """Play `eval_episodes` episodes, each from reset to its end, taking the likeliest action."""
-    env, sight, n = program.env, program.sight, program.settings.eval_episodes
+    env, observations, n = program.env, program.observations, program.settings.eval_episodes
     reset_key, step_key = jax.random.split(key)
-    symbols = agent.actor.symbols(sight)
+    symbols = agent.actor.symbols(observations)
 
     def step(now: _Playing) -> _Playing:
-        seen = agent.actor.see(sight, symbols, now.obs)
+        seen = agent.actor.see(observations, symbols, now.obs)
         memory, features = agent.actor.step(now.memory, seen, jnp.full(n, now.t == 0))
         action = jnp.argmax(agent.policy(features), -1)
         keys = jax.random.split(jax.random.fold_in(step_key, now.t), n)

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from clew.learner.evaluate import Evaluation
 from clew.learner.pack import Pack
-from clew.learner.run import Leg, RolloutRecord, State
+from clew.learner.run import EvalPeriod, RolloutRecord, State
 
 TAIL = 0.2
 
@@ -30,8 +30,8 @@ class History:
     """Environment steps before the first success in training; −1 for never."""
     diverged: Int[np.ndarray, " run"]
     """Environment steps before a loss was not finite; −1 for never."""
-    seconds: Float[np.ndarray, " leg"]
-    """Wall time of each leg, compilation apart."""
+    seconds: Float[np.ndarray, " period"]
+    """Wall time of each period, compilation apart."""
     steps_per_second: float
     """Environment steps of all runs together in a second of training, evaluations included."""
 
@@ -47,17 +47,23 @@ def tail_mean(success: Float[np.ndarray, "*run evaluation"]) -> Float[np.ndarray
     return np.mean(success[..., n - max(1, round(TAIL * n)) :], axis=-1)
 
 
-def gather(pack: Pack, state: State, legs: Sequence[Leg], seconds: Sequence[float]) -> History:
-    """Put the legs of a run together."""
-    rollouts = jax.tree.map(lambda *x: np.concatenate(x, 1), *(leg.rollouts for leg in legs))
-    evaluations = jax.tree.map(lambda *x: np.stack(x, 1), *(leg.evaluation for leg in legs))
-    length = pack.program.settings.leg
+def gather(
+    pack: Pack, state: State, periods: Sequence[EvalPeriod], seconds: Sequence[float]
+) -> History:
+    """Put the periods of a run together."""
+    rollouts = jax.tree.map(
+        lambda *x: np.concatenate(x, 1), *(period.rollouts for period in periods)
+    )
+    evaluations = jax.tree.map(
+        lambda *x: np.stack(x, 1), *(period.evaluation for period in periods)
+    )
+    length = pack.program.settings.period
     return History(
         evaluations=evaluations,
         rollouts=rollouts,
-        evaluated_at=length * np.arange(1, len(legs) + 1),
+        evaluated_at=length * np.arange(1, len(periods) + 1),
         first_success=np.asarray(state.first_success),
         diverged=np.asarray(state.diverged),
         seconds=np.asarray(seconds),
-        steps_per_second=len(pack) * length * len(legs) / max(sum(seconds), 1e-9),
+        steps_per_second=len(pack) * length * len(periods) / max(sum(seconds), 1e-9),
     )

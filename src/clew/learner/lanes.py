@@ -20,7 +20,7 @@ import numpy as np
 
 from clew.learner.keys import unwrapped, wrapped
 from clew.learner.program import Program
-from clew.learner.run import Leg, Run, State, init, leg
+from clew.learner.run import EvalPeriod, Run, State, init, period
 
 GPU = {
     # Whole loops become CUDA graphs, not only what is inside them: their kernels are so short that
@@ -40,8 +40,8 @@ class Way(Protocol):
         """Every run before its first step."""
         ...
 
-    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, Leg]:
-        """One leg of every run. `state` is used up by it."""
+    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+        """One period of every run. `state` is used up by it."""
         ...
 
     def compile(self, program: Program, runs: Run, state: State) -> None:
@@ -56,8 +56,8 @@ class Together:
         """Every run before its first step."""
         return _begin_together()(program, runs)
 
-    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, Leg]:
-        """One leg of every run, in one compiled call."""
+    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+        """One period of every run, in one compiled call."""
         return _advance_together()(program, runs, state)
 
     def compile(self, program: Program, runs: Run, state: State) -> None:
@@ -72,8 +72,8 @@ class Lanes:
         """Every run before its first step."""
         return _in_lanes(_begin_alone(program), runs)
 
-    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, Leg]:
-        """One leg of every run, as many at a time as there are cores."""
+    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+        """One period of every run, as many at a time as there are cores."""
         return _in_lanes(_advance_alone(program), runs, state)
 
     def compile(self, program: Program, runs: Run, state: State) -> None:
@@ -121,10 +121,10 @@ def _begin_alone(program: Program) -> Callable[[Run], State]:
 
 
 @cache
-def _advance_alone(program: Program) -> Callable[[Run, State], tuple[State, Leg]]:
+def _advance_alone(program: Program) -> Callable[[Run, State], tuple[State, EvalPeriod]]:
     run = _like_a_run(program)
     state = jax.eval_shape(partial(init, program), run)
-    program_of_one = jax.jit(partial(leg, program), donate_argnums=1).lower(run, state)
+    program_of_one = jax.jit(partial(period, program), donate_argnums=1).lower(run, state)
     # Beyond the first level LLVM takes a quarter longer, and what it makes is no faster.
     return program_of_one.compile(compiler_options=_effort(1))
 
@@ -145,8 +145,8 @@ def _begin_together() -> Callable[[Program, Run], State]:
 
 @cache
 def _advance_together() -> Any:
-    def together(program: Program, runs: Run, state: State) -> tuple[State, Leg]:
-        return jax.vmap(partial(leg, program))(runs, state)
+    def together(program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+        return jax.vmap(partial(period, program))(runs, state)
 
     options = _for_a_gpu()
     return jax.jit(together, static_argnums=0, donate_argnums=2, compiler_options=options)

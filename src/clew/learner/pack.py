@@ -15,7 +15,7 @@ from clew.bonuses import Bonus
 from clew.envs import Environment
 from clew.learner.lanes import Way, way_of
 from clew.learner.program import Program
-from clew.learner.run import Leg, Run, State, init
+from clew.learner.run import EvalPeriod, Run, State, init
 from clew.learner.settings import Knobs, Settings
 from clew.validate import BadInput, whole_number
 
@@ -85,8 +85,8 @@ class Pack:
         """The shapes and types of such a state, without computing one."""
         return jax.eval_shape(jax.vmap(partial(init, self.program)), self.runs)
 
-    def advance(self, state: State) -> tuple[State, Leg]:
-        """One leg of every run. `state` is used up by it."""
+    def advance(self, state: State) -> tuple[State, EvalPeriod]:
+        """One period of every run. `state` is used up by it."""
         return self.way.advance(self.program, self.runs, state)
 
     def compile(self, state: State) -> None:

@@ -49,15 +49,15 @@ def actor_from_arrays(program: Program, arrays: Mapping[str, np.ndarray]) -> Age
 
 def play_episodes(program: Program, agent: Agent, seed: int, n: int) -> Iterator[Episode]:
     """Play as evaluations do: the likeliest action, in levels drawn from `seed`."""
-    env, sight = program.env, program.sight
+    env, observations = program.env, program.observations
     whole_number("episodes", n, 0)
-    symbols = agent.actor.symbols(sight)
+    symbols = agent.actor.symbols(observations)
 
     reset = jax.jit(env.reset)
 
     @jax.jit
     def step(state: Any, obs: Any, memory: Any, first: Any, key: Any) -> Any:
-        seen = agent.actor.see(sight, symbols, obs[None])
+        seen = agent.actor.see(observations, symbols, obs[None])
         memory, features = agent.actor.step(memory, seen, first[None])
         action = jnp.argmax(agent.policy(features), -1)[0]
         return *env.step(state, action, key), memory, action

@@ -10,7 +10,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.learner.agent import Agent, components, outlook
 from clew.learner.program import Program
 from clew.learner.rollout import in_chunks, log_prob_of
@@ -99,7 +99,7 @@ def update(
         batch, start = jax.tree.map(lambda x: x[chosen], (chunks, starts))
 
         def objective(agent: Agent) -> tuple[Array, Losses]:
-            return loss(agent, program.sight, s, batch, start, knobs.entropy)
+            return loss(agent, program.observations, s, batch, start, knobs.entropy)
 
         (total, losses), slope = jax.value_and_grad(objective, has_aux=True)(as_agent(now.weights))
         slope, norms = clip_components(slope, s.max_grad_norm)
@@ -142,14 +142,14 @@ def update(
 
 def loss(
     agent: Agent,
-    sight: Sight,
+    observations: Observations,
     settings: Settings,
     batch: Experience,
     start: tuple[Any, Any],
     entropy_coef: Float[Array, ""],
 ) -> tuple[Float[Array, ""], Losses]:
     """PPO's clipped objective, the critic's squared error, and the entropy."""
-    logits, value = outlook(agent, sight, start, batch.obs, batch.first)
+    logits, value = outlook(agent, observations, start, batch.obs, batch.first)
     logs = jax.nn.log_softmax(logits)
     moved = log_prob_of(logits, batch.action) - batch.log_prob
     ratio = jnp.exp(moved)

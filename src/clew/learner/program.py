@@ -13,7 +13,7 @@ from jaxtyping import PRNGKeyArray
 from clew import bonuses, envs, memory
 from clew.bonuses import Bonus
 from clew.envs import Environment
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.learner.agent import Agent, make_agent
 from clew.learner.encoders import choose_encoder
 from clew.learner.settings import Settings
@@ -49,13 +49,13 @@ class Program:
 
     def __post_init__(self) -> None:
         # what cannot be built is refused here, before anything is compiled
-        choose_encoder(self.settings.encoder, self.sight)
+        choose_encoder(self.settings.encoder, self.observations)
         jax.eval_shape(self.agent, jax.random.key(0))
 
     @cached_property
-    def sight(self) -> Sight:
+    def observations(self) -> Observations:
         """How its networks look at the world."""
-        return Sight(self.env)
+        return Observations(self.env)
 
     def agent(self, key: PRNGKeyArray) -> Agent:
         """A new agent."""
@@ -66,7 +66,7 @@ class Program:
             return memory.make(self.architecture, in_size, width, key=key, **options)
 
         return make_agent(
-            self.sight,
+            self.observations,
             architecture,
             encoder=settings.encoder,
             hidden=settings.encoder_hidden,

@@ -53,17 +53,17 @@ def play(
     program: Program, agent: Agent, players: Players, key: PRNGKeyArray
 ) -> tuple[Players, Rollout, Any]:
     """Play one rollout: the players after it, what happened, the actor's memory at each chunk."""
-    env, sight, s = program.env, program.sight, program.settings
+    env, observations, s = program.env, program.observations, program.settings
     level_key, step_key, noise_key = jax.random.split(key, 3)
     levels = jax.vmap(lambda k: lay_out(env, k, s.steps))(jax.random.split(level_key, s.envs))
     keys = jax.random.split(step_key, (s.steps, s.envs))
     noise = jax.random.gumbel(noise_key, (s.steps, s.envs, len(env.action_names)))
-    symbols = agent.actor.symbols(sight)
+    symbols = agent.actor.symbols(observations)
 
     def step(carry: Any, now: Any) -> tuple[Any, Rollout]:
         running, first, memory = carry
         keys, noise = now
-        seen = agent.actor.see(sight, symbols, running.obs)
+        seen = agent.actor.see(observations, symbols, running.obs)
         memory, features = agent.actor.step(memory, seen, first)
         logits = agent.policy(features)
         action = jnp.argmax(logits + noise, -1)  # a sample, by Gumbel's trick

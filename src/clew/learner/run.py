@@ -1,4 +1,4 @@
-"""One run: a state, and what one leg of training does to it. A pack is this, vmapped."""
+"""One run: a state, and what one period of training does to it. A pack is this, vmapped."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class RolloutRecord(NamedTuple):
     report: ppo.Report
 
 
-class Leg(NamedTuple):
+class EvalPeriod(NamedTuple):
     """What is recorded from one evaluation to the next."""
 
     rollouts: RolloutRecord
-    """A leading axis over the leg's rollouts."""
+    """A leading axis over the period's rollouts."""
     evaluation: Evaluation
 
 
@@ -84,7 +84,9 @@ def init(program: Program, run: Run) -> State:
         key=key,
         agent=agent,
         optimiser=ppo.begin(agent),
-        delivery=Delivery.init(program.bonus, program.sight, program.settings.envs, bonus_key),
+        delivery=Delivery.init(
+            program.bonus, program.observations, program.settings.envs, bonus_key
+        ),
         players=gather_players(program, agent, level_key),
         steps=jnp.int32(0),
         first_success=jnp.int32(NEVER),
@@ -92,7 +94,7 @@ def init(program: Program, run: Run) -> State:
     )
 
 
-def leg(program: Program, run: Run, state: State) -> tuple[State, Leg]:
+def period(program: Program, run: Run, state: State) -> tuple[State, EvalPeriod]:
     """`eval_every` rollouts with an update after each, then an evaluation."""
 
     def once(state: State, _: None) -> tuple[State, RolloutRecord]:
@@ -105,7 +107,7 @@ def leg(program: Program, run: Run, state: State) -> tuple[State, Leg]:
     # what a diverged run does no longer means anything
     gone = state.diverged != NEVER
     found = jax.tree.map(lambda x: jnp.where(gone, jnp.nan, x), found)
-    return state._replace(key=key), Leg(records, found)
+    return state._replace(key=key), EvalPeriod(records, found)
 
 
 def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State, RolloutRecord]:
@@ -114,7 +116,9 @@ def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State,
     key, play_key, bonus_key, update_key = jax.random.split(state.key, 4)
     players, rollout, acting = play(program, state.agent, state.players, play_key)
     seen = Seen(rollout.obs, rollout.first, rollout.action, rollout.arrival)
-    delivery, raw, normalised = state.delivery.pay(program.bonus, program.sight, seen, bonus_key)
+    delivery, raw, normalised = state.delivery.pay(
+        program.bonus, program.observations, seen, bonus_key
+    )
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
     players, valued = appraise(program, state.agent, players, rollout)

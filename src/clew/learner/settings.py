@@ -110,6 +110,6 @@ class Settings:
         return self.envs * self.steps
 
     @property
-    def leg(self) -> int:
+    def period(self) -> int:
         """Environment steps from one evaluation to the next."""
         return self.rollout * self.eval_every

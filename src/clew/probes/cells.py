@@ -66,7 +66,7 @@ def table(pairs: Pairs) -> pd.DataFrame:
 
 
 def ages(pairs: Pairs) -> pd.DataFrame:
-    """AUC by steps since the answer was last in sight: a row for every run, bin and features."""
+    """AUC by steps since the answer was last in view: a row for every run, bin and features."""
     rows = [
         {**arm, "low": each["low"], "high": each["high"], "features": name, "auc": auc}
         for arm, made in _named(pairs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from clew.probes.fitting.measured import PLANTED, Measured
 from clew.probes.predictions import Observed
-from clew.suite.store import RunFolder, Store, scan, world_name
+from clew.store import RunFolder, Store, scan, world_name
 
 ROLE = "probe"
 """The document is probe.json, beside the run's own files."""

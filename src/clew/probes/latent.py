@@ -28,7 +28,7 @@ class Latent(abc.ABC, Generic[S, T]):
     """The hidden facts of one world.
 
     A question is asked only where its answer has been seen in this episode and is now out of
-    sight: what can be looked up needs no memory, and what was never seen is in none. Every
+    observations: what can be looked up needs no memory, and what was never seen is in none. Every
     question gets probes of its own, as one set of weights cannot answer two.
 
     A latent must be hashable (a frozen dataclass will do), and its methods jittable: they run

@@ -18,8 +18,8 @@ from clew.probes.predictions.registering import clock
 from clew.probes.questions import Question, questions
 from clew.probes.replay import record, state_size
 from clew.probes.summary import summary
+from clew.store import RunFolder, Store, world_name
 from clew.suite import RunSpec
-from clew.suite.store import RunFolder, Store, world_name
 from clew.validate import whole_number
 
 GROUP_BYTES, GROUP_QUESTIONS = 2**30, 128

@@ -176,16 +176,16 @@ def _segment(
     step_key: PRNGKeyArray,
     start: _Now,
 ) -> tuple[_Now, _Seen]:
-    env, sight, actor = program.env, program.sight, agent.actor
-    symbols = [backbone.symbols(sight) for backbone in (actor, untrained)]
+    env, observations, actor = program.env, program.observations, agent.actor
+    symbols = [backbone.symbols(observations) for backbone in (actor, untrained)]
 
     def step(now: _Now, _: None) -> tuple[_Now, _Seen]:
         n = len(now.alive)
         first = jnp.full(n, now.t == 0)
-        seen = actor.see(sight, symbols[0], now.obs)
+        seen = actor.see(observations, symbols[0], now.obs)
         memory, features = actor.step(now.memory, seen, first)
         other, _unused = untrained.step(
-            now.untrained, untrained.see(sight, symbols[1], now.obs), first
+            now.untrained, untrained.see(observations, symbols[1], now.obs), first
         )
         known, questions = jax.vmap(latent.look)(now.known, now.states)
         action = jnp.argmax(agent.policy(features), -1)

@@ -21,7 +21,7 @@ from clew.analysis.tables.render import html
 from clew.probes import document
 from clew.probes.cells import Cell, Pairs, ages, cells, gains, table
 from clew.probes.predictions import Grade, grade, read_register
-from clew.suite.store import Store, world_name
+from clew.store import Store, world_name
 
 SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity", "mlp_memory")
 LISTED = 10
@@ -105,7 +105,7 @@ def _figures(pairs: Pairs, frame: pd.DataFrame) -> list[tuple[str, str]]:
          figures.aucs, frame),
         ("What a bonus adds to success, and to what can be told from memory, with 95% intervals.",
          decodability, gains(frame)),
-        ("AUC by steps since the answer was last in sight, mean over seeds.",
+        ("AUC by steps since the answer was last in view, mean over seeds.",
          figures.ages, ages(pairs)),
     ]  # fmt: skip
     return [(said, address(draw(rows))) for said, draw, rows in drawn if len(rows)]
@@ -126,7 +126,7 @@ def _questions(pairs: Pairs) -> list[str]:
         task = task_label(world_name(config), config["reward"])
         asked.setdefault(task, {}).update(dict.fromkeys(q["question"] for q in made["questions"]))
     return [
-        f"Asked on {task}, whenever it was seen before and is out of sight: "
+        f"Asked on {task}, whenever it was seen before and is out of view: "
         + ("; ".join(names) if len(names) <= FEW else f"{next(iter(names))}; … {[*names][-1]}")
         + "."
         for task, names in asked.items()

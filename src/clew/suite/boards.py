@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clew.suite.store import RunFolder, Store
+from clew.store import RunFolder, Store
 from clew.suite.tensorboard import write_series
 
 FOLDER = "tensorboard"

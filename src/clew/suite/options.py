@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from clew.registry import Registry
-from clew.suite.store import canonical
+from clew.store import canonical
 from clew.validate import BadInput, finite_number, known_names, one_of
 
 Options = tuple[tuple[str, Any], ...]

@@ -14,9 +14,9 @@ import jax
 
 from clew.learner import Knobs, Pack, Program
 from clew.learner.lanes import cores
+from clew.store import Store, digest
 from clew.suite.options import Options
 from clew.suite.spec import RunSpec
-from clew.suite.store import Store, digest
 from clew.suite.suite import Suite
 from clew.validate import whole_number
 
@@ -39,9 +39,9 @@ class Planned(NamedTuple):
         return self.runs[0].program(*self.bonus)
 
     @property
-    def legs(self) -> int:
+    def periods(self) -> int:
         """How many its budget pays for."""
-        return self.runs[0].steps // self.runs[0].settings.leg
+        return self.runs[0].steps // self.runs[0].settings.period
 
     @property
     def pack(self) -> Pack:

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from clew.store import CannotRead, CannotWrite, Damaged, Lease, Store, scan
+from clew.store.checkpoints import checkpoints_in
+from clew.store.documents import read_document, write_document
+from clew.store.owner import Owner
+from clew.store.seal import Seal
 from clew.suite.planning import planned
 from clew.suite.steps import OVER, Step, Watch, over
-from clew.suite.store import CannotRead, CannotWrite, Damaged, Lease, Store, scan
-from clew.suite.store.checkpoints import checkpoints_in
-from clew.suite.store.documents import read_document, write_document
-from clew.suite.store.owner import Owner
-from clew.suite.store.seal import Seal
 from clew.suite.suite import Suite
 
 FILE = "progress.json"
@@ -65,7 +65,7 @@ class Sightings:
 
     def __init__(self, store: Store, suite: Suite) -> None:
         self._store, self._suite = store, suite
-        self.legs: int | None = None
+        self.periods: int | None = None
         """Of all packs; None until the first worker has made a plan."""
         self._left: dict[str, int] = {}
         self._seen: dict[str, float] = {}
@@ -76,7 +76,7 @@ class Sightings:
         """What has been told since the last call."""
         yield from self._ended
         self._ended = []
-        if self.legs is None:
+        if self.periods is None:
             yield from self._look_at_plan(old=False)
         for name in list(self._left):
             found = last_news(self._place(name))
@@ -93,15 +93,15 @@ class Sightings:
             packs = planned(self._suite, self._store)
         if packs is None:
             return
-        self.legs = sum(pack.legs for pack in packs)
+        self.periods = sum(pack.periods for pack in packs)
         ends = {"finished", "failed", "diverged"}
         done = {row.identity for row in scan(self._store) if row.status in ends}
         for pack in packs:
             name = self._store.pack([run.config for run in pack.runs]).name
             if all(run.identity in done for run in pack.runs):
-                yield over(name, "found", pack.legs)
+                yield over(name, "found", pack.periods)
                 continue
-            self._left[name] = pack.legs
+            self._left[name] = pack.periods
             if old and (before := last_news(self._place(name))):
                 self._seen[name] = before.when
 

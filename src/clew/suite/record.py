@@ -10,7 +10,7 @@ import numpy as np
 
 from clew.learner import Program, State, tail_mean
 from clew.learner.agent import components
-from clew.learner.run import Leg
+from clew.learner.run import EvalPeriod
 
 CURVE, DIAGNOSTICS = "evaluation/", "rollouts/"
 SCORES = ("bonus", "normalised")
@@ -23,9 +23,9 @@ class Record:
     def __init__(self, arrays: Mapping[str, np.ndarray] | None = None) -> None:
         self.arrays: Named = dict(arrays or {})
 
-    def add(self, leg: Leg) -> None:
-        """Append a leg."""
-        for path, leaf in jax.tree_util.tree_leaves_with_path(leg):
+    def add(self, period: EvalPeriod) -> None:
+        """Append a period."""
+        for path, leaf in jax.tree_util.tree_leaves_with_path(period):
             name = jax.tree_util.keystr(path, simple=True, separator="/")
             new = np.asarray(leaf)
             new = new[:, None] if name.startswith(CURVE) else new
@@ -59,7 +59,7 @@ def with_steps(program: Program, curve: Named, diagnostics: Named) -> tuple[Name
     s = program.settings
     evaluations, rollouts = len(curve["success"]), len(diagnostics["reward"])
     return (
-        {"steps": s.leg * np.arange(1, evaluations + 1), **curve},
+        {"steps": s.period * np.arange(1, evaluations + 1), **curve},
         {"steps": s.rollout * np.arange(1, rollouts + 1), **diagnostics},
     )
 

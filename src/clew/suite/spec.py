@@ -12,8 +12,8 @@ from clew.envs import Environment
 from clew.envs.registry import environments
 from clew.learner import Knobs, Pack, Program, Settings
 from clew.memory.base import architectures
+from clew.store import digest
 from clew.suite.options import Options, options
-from clew.suite.store import digest
 from clew.validate import BadInput, whole_number
 
 MOST_STEPS = 2**31 - 1
@@ -40,10 +40,10 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         whole_number("seed", self.seed, 0, 2**32 - 1)
-        if whole_number("steps", self.steps, 1, MOST_STEPS) < self.settings.leg:
+        if whole_number("steps", self.steps, 1, MOST_STEPS) < self.settings.period:
             raise BadInput(
-                f"steps={self.steps} is not valid; it must be at least {self.settings.leg}, one "
-                f"leg (eval_every × envs × steps of the settings)"
+                f"steps={self.steps} is not valid; it must be at least {self.settings.period}, one "
+                f"period (eval_every × envs × steps of the settings)"
             )
         for field, registry in (
             ("environment", environments),

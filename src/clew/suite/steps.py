@@ -24,8 +24,8 @@ class Step(NamedTuple):
     name: str
     what: What
     """found: it had come to its end already, here or elsewhere."""
-    leg: int
-    legs: int
+    period: int
+    periods: int
     steps: int = 0
     """Environment steps of all its runs since it was taken up."""
     seconds: float = 0.0
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     compiled: float = 0.0
     """Seconds from when it was taken up to its first step: compilation."""
     left: float = UNKNOWN
-    """Seconds that its other legs will take at this pace; NaN before the first."""
+    """Seconds that its other periods will take at this pace; NaN before the first."""
 
     def plain(self) -> dict[str, Any]:
         """As JSON has it, which does not know NaN."""
@@ -56,9 +56,9 @@ class Step(NamedTuple):
 Watch = Callable[[Step], None]
 
 
-def over(name: str, what: What, legs: int) -> Step:
+def over(name: str, what: What, periods: int) -> Step:
     """Of a pack that has come to its end without a number to tell."""
-    return Step(name, what, legs, legs)
+    return Step(name, what, periods, periods)
 
 
 @dataclass
@@ -67,40 +67,40 @@ class Account:
 
     name: str
     first: int
-    """Legs that were done before."""
-    legs: int
-    leg_steps: int
-    """Environment steps of a leg, all runs together."""
-    leg: int = field(init=False)
+    """Periods that were done before."""
+    periods: int
+    period_steps: int
+    """Environment steps of a period, all runs together."""
+    period: int = field(init=False)
     seconds: float = 0.0
     success: float = UNKNOWN
     compiled: float = 0.0
     began: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
-        self.leg = self.first
+        self.period = self.first
 
     def add(self, now: Progress) -> None:
-        """A leg that was trained just now."""
-        if self.leg == self.first:
+        """A period that was trained just now."""
+        if self.period == self.first:
             self.compiled = max(0.0, time.perf_counter() - self.began - now.seconds)
-        self.leg = now.leg
+        self.period = now.period
         self.seconds += now.seconds
         self.success = _mean(np.asarray(now.record.evaluation.success))
 
     def step(self, what: What) -> Step:
         """To tell."""
-        trained = self.leg - self.first
+        trained = self.period - self.first
         return Step(
             name=self.name,
             what=what,
-            leg=self.leg,
-            legs=self.legs,
-            steps=trained * self.leg_steps,
+            period=self.period,
+            periods=self.periods,
+            steps=trained * self.period_steps,
             seconds=self.seconds,
             success=self.success,
             compiled=self.compiled,
-            left=(self.legs - self.leg) * self.seconds / trained if trained else UNKNOWN,
+            left=(self.periods - self.period) * self.seconds / trained if trained else UNKNOWN,
         )
 
 

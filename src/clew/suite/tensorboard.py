@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clew.suite.store import atomic
+from clew.store import atomic
 from clew.validate import BadInput, whole_number
 
 VERSION = "brain.Event:2"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clew.suite.store.canonical import plain
+from clew.store.canonical import plain
 from clew.suite.suite import Block, Suite
 from clew.validate import BadInput, known_names
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clew.learner import Pack, State, from_arrays, legs, to_arrays
+from clew.learner import Pack, State, from_arrays, periods, to_arrays
+from clew.store import Conflict, Lease, PackFolder
 from clew.suite.planning import Planned
 from clew.suite.provenance import provenance
 from clew.suite.record import Record, result_of, with_steps
 from clew.suite.steps import Account, Watch
 from clew.suite.stop import Stop
-from clew.suite.store import Conflict, Lease, PackFolder
 from clew.validate import BadInput
 
 STATE, RECORD, SPENT = "state/", "record/", "seconds"
@@ -31,17 +31,17 @@ def train_pack(
     every: float = CHECKPOINT_EVERY,
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
-    pack, budget, total = planned.pack, planned.runs[0].steps, planned.legs
+    pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
     done, state, record, spent = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
-    told = Account(folder.name, done, total, pack.program.settings.leg * len(pack))
+    told = Account(folder.name, done, total, pack.program.settings.period * len(pack))
     watch(told.step("compiling"))
     saved = time.monotonic()
-    for now in legs(pack, budget, state, done):
+    for now in periods(pack, budget, state, done):
         record.add(now.record)
         spent += now.seconds
-        state, done = now.state, now.leg
+        state, done = now.state, now.period
         told.add(now)
         watch(told.step("training"))
         if done == total:

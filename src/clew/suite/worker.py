@@ -8,12 +8,12 @@ import traceback
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from clew.store import Lease, LeaseLost, PackFolder, Store
 from clew.suite.planning import Planned
 from clew.suite.progress import telling
 from clew.suite.provenance import provenance
 from clew.suite.steps import Watch, over
 from clew.suite.stop import Stop
-from clew.suite.store import Lease, LeaseLost, PackFolder, Store
 from clew.suite.training import CHECKPOINT_EVERY, train_pack
 from clew.validate import BadInput
 
@@ -57,7 +57,7 @@ def work(
             if _over(folder):
                 todo.remove(each)
                 if lease is None:
-                    watch(over(folder.name, "found", planned.legs))
+                    watch(over(folder.name, "found", planned.periods))
             if stop.reason:
                 break
         if todo and idle:
@@ -85,7 +85,7 @@ def _settle(
         # one pack's failure is recorded, and the others go on
         with contextlib.suppress(LeaseLost):
             _fail(folder, lease, error)
-        watch(over(folder.name, "failed", planned.legs))
+        watch(over(folder.name, "failed", planned.periods))
 
 
 def _fail(folder: PackFolder, lease: Lease, error: Exception) -> None:

@@ -37,14 +37,14 @@ def cassandra_pomdps(draw: st.DrawFn) -> Pomdp:
         else tuple(draw(st.lists(WORDS, min_size=size, max_size=size, unique=True)))
         for size in (n, k, m)
     )
-    sight = [[draw(laws(m)) for _ in range(n)] for _ in range(k)]
+    observations = [[draw(laws(m)) for _ in range(n)] for _ in range(k)]
     rewards = st.sampled_from(draw(st.lists(FRACTIONS, min_size=1, max_size=3)))
     steps = tuple(
         tuple(
             tuple(
                 Branch(s2, o, p * q, draw(rewards))
                 for s2, p in draw(laws(n)).items()
-                for o, q in sight[a][s2].items()
+                for o, q in observations[a][s2].items()
             )
             for a in range(k)
         )

@@ -139,7 +139,7 @@ def _lines(axes: Axes, frame: pd.DataFrame) -> None:
     _auc_axis(axes)
     words = [str(low) if low == high else f"{low}–{high}" for low, high in bins]
     axes.set_xticks(range(len(bins)), words, rotation=35, ha="right")
-    axes.set_xlabel("steps since the answer was in sight")
+    axes.set_xlabel("steps since the answer was in view")
 
 
 def _auc_axis(axes: Axes) -> None:

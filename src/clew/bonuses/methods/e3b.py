@@ -13,7 +13,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from clew.bonuses.base import Bonus, Seen, register
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
 from clew.validate import one_of, positive_number, whole_number
 
@@ -28,13 +28,13 @@ class InverseDynamics(eqx.Module):
 
     def loss(
         self,
-        sight: Sight,
+        observations: Observations,
         obs: Shaped[Array, "pair ..."],
         action: Int[Array, " pair"],
         arrival: Shaped[Array, "pair ..."],
     ) -> Float[Array, ""]:
         """Cross-entropy of the action."""
-        before, after = (sight.through(self.features, seen) for seen in (obs, arrival))
+        before, after = (observations.through(self.features, seen) for seen in (obs, arrival))
         logits = self.action(jnp.concatenate((before, after), -1))
         return optax.softmax_cross_entropy_with_integer_labels(logits, action).mean()
 
@@ -81,23 +81,23 @@ class E3B(Bonus[State]):
             whole_number(field, getattr(self, field), 1)
         one_of("count_first", self.count_first, (False, True))
 
-    def init(self, sight: Sight, envs: int, key: PRNGKeyArray) -> State:
+    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> State:
         """Random features; every episode's ellipsoid a ball."""
         of_features, of_action = jax.random.split(key)
-        actions = len(sight.env.action_names)
+        actions = len(observations.env.action_names)
         model = InverseDynamics(
-            mlp(of_features, sight.size, self.hidden, self.features),
+            mlp(of_features, observations.size, self.hidden, self.features),
             mlp(of_action, 2 * self.features, self.hidden, actions),
         )
         ball = jnp.broadcast_to(self._ball, (envs, *self._ball.shape))
         return State(model, self._adam.init(model), ball)
 
     def score(
-        self, sight: Sight, state: State, seen: Seen
+        self, observations: Observations, state: State, seen: Seen
     ) -> tuple[State, Float[Array, "time env"]]:
         """Score each arrival against the observations of its episode before it."""
         before, after = (
-            sight.through(state.model.features, obs) for obs in (seen.obs, seen.arrival)
+            observations.through(state.model.features, obs) for obs in (seen.obs, seen.arrival)
         )
 
         def advance(root: Array, now: Any) -> tuple[Array, Array]:
@@ -106,7 +106,9 @@ class E3B(Bonus[State]):
         root, scores = jax.lax.scan(advance, state.root, (before, seen.first, after))
         return state._replace(root=root), scores
 
-    def learn(self, sight: Sight, state: State, seen: Seen, key: PRNGKeyArray) -> State:
+    def learn(
+        self, observations: Observations, state: State, seen: Seen, key: PRNGKeyArray
+    ) -> State:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
         pairs = jax.tree.map(
             lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen.obs, seen.action, seen.arrival)
@@ -118,7 +120,7 @@ class E3B(Bonus[State]):
         def improve(carry: Any, chosen: Array) -> tuple[Any, None]:
             model, optimiser = carry
             some = jax.tree.map(lambda leaf: leaf[chosen], pairs)
-            slope = jax.grad(lambda model: model.loss(sight, *some))(model)
+            slope = jax.grad(lambda model: model.loss(observations, *some))(model)
             change, optimiser = self._adam.update(slope, optimiser)
             return (optax.apply_updates(model, change), optimiser), None
 

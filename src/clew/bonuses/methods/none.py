@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Seen, register
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 
 
 @register("none")
@@ -16,12 +16,12 @@ from clew.envs.sight import Sight
 class NoBonus(Bonus[tuple[()]]):
     """Nothing is novel."""
 
-    def init(self, sight: Sight, envs: int, key: PRNGKeyArray) -> tuple[()]:
+    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> tuple[()]:
         """Nothing."""
         return ()
 
     def score(
-        self, sight: Sight, state: tuple[()], seen: Seen
+        self, observations: Observations, state: tuple[()], seen: Seen
     ) -> tuple[tuple[()], Float[Array, "time env"]]:
         """Zero."""
         return (), jnp.zeros(seen.action.shape)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Seen, register
 from clew.bonuses.visits import Visits
-from clew.envs.sight import Sight
+from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
 from clew.validate import one_of, positive_number, whole_number
 
@@ -68,30 +68,34 @@ class NovelD(Bonus[State]):
             whole_number(field, getattr(self, field), 1)
         one_of("novelty", self.novelty, ("squared", "norm"))
 
-    def init(self, sight: Sight, envs: int, key: PRNGKeyArray) -> State:
+    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> State:
         """Two different random networks."""
-        sizes = (sight.size, self.hidden, self.features)
+        sizes = (observations.size, self.hidden, self.features)
         both = jax.vmap(lambda key: mlp(key, *sizes))(jax.random.split(key))
         networks = Distillation(*(jax.tree.map(itemgetter(i), both) for i in range(2)))
         optimiser = self._adam.init(networks.predictor)
-        return State(networks, optimiser, Visits.none(sight.env, envs))
+        return State(networks, optimiser, Visits.none(observations.env, envs))
 
     def score(
-        self, sight: Sight, state: State, seen: Seen
+        self, observations: Observations, state: State, seen: Seen
     ) -> tuple[State, Float[Array, "time env"]]:
         """Pay for the gain in novelty, if the arrival is new."""
-        errors = [sight.through(state.networks.error, obs) for obs in (seen.obs, seen.arrival)]
+        errors = [
+            observations.through(state.networks.error, obs) for obs in (seen.obs, seen.arrival)
+        ]
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
         visits, new = state.visits.through(seen)
         scores = jnp.maximum(after - self.alpha * before, 0) * new
         return state._replace(visits=visits), scores
 
-    def learn(self, sight: Sight, state: State, seen: Seen, key: PRNGKeyArray) -> State:
+    def learn(
+        self, observations: Observations, state: State, seen: Seen, key: PRNGKeyArray
+    ) -> State:
         """Bring the predictor one step nearer to the target where the rollout went."""
         target, predictor = state.networks.target, state.networks.predictor
 
         def loss(predictor: Mlp) -> Float[Array, ""]:
-            return sight.through(Distillation(target, predictor).error, seen.arrival).mean()
+            return observations.through(Distillation(target, predictor).error, seen.arrival).mean()
 
         change, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
         predictor = jax.tree.map(jnp.add, predictor, change)

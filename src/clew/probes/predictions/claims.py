@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew.suite.store import digest
+from clew.store import digest
 from clew.validate import BadInput, finite_number, known_names, one_of
 
 QUANTITIES = (

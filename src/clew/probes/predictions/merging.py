@@ -13,7 +13,7 @@ from clew.probes.predictions.registering import (
     file_name,
     write_registration,
 )
-from clew.suite.store import Store
+from clew.store import Store
 
 
 def bring_predictions(into: Store, source: Store) -> tuple[list[str], list[str]]:

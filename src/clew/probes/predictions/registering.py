@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from clew.probes.predictions.claims import Prediction
-from clew.suite.store import CannotRead, Damaged, Store, digest
-from clew.suite.store.documents import read_any, write_document
-from clew.suite.store.seal import Seal
+from clew.store import CannotRead, Damaged, Store, digest
+from clew.store.documents import read_any, write_document
+from clew.store.seal import Seal
 from clew.validate import BadInput
 
 FOLDER = "predictions"

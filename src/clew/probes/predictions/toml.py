@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 from clew.probes.predictions.claims import Prediction
-from clew.suite.store.canonical import plain
+from clew.store.canonical import plain
 from clew.validate import BadInput, known_names
 
 _STUDY = Path(__file__).with_name("study.toml")

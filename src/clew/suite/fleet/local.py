@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from clew.store import Store
 from clew.suite.fleet.order import Order
 from clew.suite.planning import plan
 from clew.suite.steps import Step, Watch
 from clew.suite.stop import Stop
-from clew.suite.store import Store
 from clew.suite.worker import Outcome, work
 from clew.validate import BadInput
 

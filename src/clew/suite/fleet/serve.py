@@ -9,11 +9,11 @@ import socket
 import time
 from pathlib import Path
 
+from clew.store import Store
 from clew.suite.fleet.order import Order
 from clew.suite.planning import plan
 from clew.suite.steps import Step
 from clew.suite.stop import Stop
-from clew.suite.store import Store
 from clew.suite.worker import Outcome, work
 
 LOGS = "fleet"

@@ -67,16 +67,16 @@ class _Writer:
 
     def about(self, a: int, action: str) -> Iterable[str]:
         """Everything about one action."""
-        sight: dict[int, tuple[int, Law]] = {}
+        observations: dict[int, tuple[int, Law]] = {}
         rewards: list[str] = []
         for s, state in enumerate(self.states):
             move, seen, pays = _factors(self.pomdp, s, a)
             for s2, law in seen.items():
-                if sight.setdefault(s2, (s, law))[1] != law:
+                if observations.setdefault(s2, (s, law))[1] != law:
                     raise BadInput(
                         f"{self.pomdp.name} cannot be written: what is observed in "
                         f"{self.pomdp.states[s2]!r} after {self.pomdp.actions[a]!r} depends on the "
-                        f"state before ({self.pomdp.states[sight[s2][0]]!r} or "
+                        f"state before ({self.pomdp.states[observations[s2][0]]!r} or "
                         f"{self.pomdp.states[s]!r})"
                     )
             what = f"step from {self.pomdp.states[s]!r} under {self.pomdp.actions[a]!r}"
@@ -85,7 +85,7 @@ class _Writer:
         for s2, state in enumerate(self.states):
             what = f"observation in {self.pomdp.states[s2]!r} after {self.pomdp.actions[a]!r}"
             # a state that this action never leads to: nothing depends on its row
-            law = sight[s2][1] if s2 in sight else {self.observations[0]: Fraction(1)}
+            law = observations[s2][1] if s2 in observations else {self.observations[0]: Fraction(1)}
             yield f"O: {action} : {state} {self.row(law, self.observations, what)}"
         yield from rewards
 

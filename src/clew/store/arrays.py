@@ -1,0 +1,134 @@
+"""Sealed arrays: `.npz` files that numpy reads, without pickle, the same bytes for the same arrays.
+
+The seal is the comment at the end of the zip file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from clew.store import atomic
+from clew.store.canonical import canonical
+from clew.store.errors import Damaged
+from clew.store.seal import HEX, Seal, Sealer, reading, verify
+from clew.validate import BadInput
+
+ABOUT = "about.json"
+_KINDS = "biufcSU"
+_COMMENT = re.compile(rb"clew arrays 1 role=([a-z-]+) of=([0-9a-f]+) sha256=[0-9a-f]{64}")
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+class Arrays(NamedTuple):
+    """What an array file holds."""
+
+    seal: Seal
+    arrays: dict[str, np.ndarray]
+    about: Any
+    """Plain data that were written beside the arrays."""
+
+
+def write_arrays(
+    path: Path, seal: Seal, arrays: Mapping[str, np.ndarray], about: Any = None
+) -> str:
+    """Write named arrays, and return the file's digest."""
+    checked, digest = _checked(arrays), []
+    atomic.write(path, lambda file: digest.append(_fill(file, seal, checked, about)))
+    return digest[0]
+
+
+def read_arrays(path: Path, seal: Seal) -> dict[str, np.ndarray]:
+    """The arrays, if the file is sound and is what it should be."""
+    found = read_any(path)
+    seal.expect(path, found.seal)
+    return found.arrays
+
+
+def verify_arrays(path: Path, seal: Seal) -> str:
+    """The digest of a file that is sound and is what it should be; its arrays are not loaded."""
+    with reading(path) as file:
+        digest = verify(path, file)
+        with _unzipped(path, file) as archive:
+            seal.expect(path, _seal(path, archive))
+    return digest
+
+
+def read_any(path: Path) -> Arrays:
+    """Whatever a sound file holds."""
+    with reading(path) as file:
+        verify(path, file)
+        with _unzipped(path, file) as archive:
+            seal = _seal(path, archive)
+            try:
+                return Arrays(seal, *_members(archive))
+            except (ValueError, EOFError, zipfile.BadZipFile) as error:
+                raise Damaged(path, f"holds something else than arrays ({error})") from None
+
+
+def _fill(file: IO[bytes], seal: Seal, arrays: Mapping[str, np.ndarray], about: Any) -> str:
+    sealer = Sealer(file)
+    with zipfile.ZipFile(sealer, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[arg-type]
+        if about is not None:
+            with archive.open(_member(ABOUT), "w") as member:
+                member.write(canonical(about).encode())
+        for name in sorted(arrays):
+            with archive.open(_member(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, arrays[name], allow_pickle=False)
+        label = f"clew arrays 1 role={seal.role} of={seal.of} sha256="
+        archive.comment = label.encode() + b"0" * HEX
+    return sealer.close()
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """No time, owner or system: they are not part of what is stored."""
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.create_system, info.external_attr = 3, 0o644 << 16
+    return info
+
+
+def _members(archive: zipfile.ZipFile) -> tuple[dict[str, np.ndarray], Any]:
+    arrays, about = {}, None
+    for info in archive.infolist():
+        with archive.open(info) as member:
+            if info.filename == ABOUT:
+                about = json.loads(member.read())
+            else:
+                array = np.lib.format.read_array(member, allow_pickle=False)
+                arrays[info.filename.removesuffix(".npy")] = array
+    return arrays, about
+
+
+def _unzipped(path: Path, file: IO[bytes]) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except zipfile.BadZipFile as error:
+        raise Damaged(path, f"is not a file of arrays ({error})") from None
+
+
+def _seal(path: Path, archive: zipfile.ZipFile) -> Seal:
+    found = _COMMENT.fullmatch(archive.comment)
+    if found is None:
+        raise Damaged(path, "is not a file of arrays of a store")
+    return Seal(found[1].decode(), found[2].decode())
+
+
+def _checked(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """C order, so that layout in memory does not show in the bytes."""
+    checked = {name: np.array(value, order="C", copy=None) for name, value in arrays.items()}
+    for name, array in checked.items():
+        if not name.isprintable() or not name or "\\" in name or len(name.encode()) > 1000:
+            raise BadInput(f"array name {name!r} is not valid; it must be short printable text")
+        # bfloat16 and its like have kind 'V', and numpy's format forgets which they were
+        if array.dtype.kind not in _KINDS:
+            raise BadInput(
+                f"array {name!r} has the type {array.dtype}, which .npz files cannot hold; "
+                f"give numbers, or its bits as whole numbers"
+            )
+    return checked

@@ -1,0 +1,139 @@
+"""Write a file whole or not at all.
+
+The bytes go to a temporary file in the same folder, are flushed to the disk, and then take the
+file's name in one step; the folder is flushed too. Whoever reads sees the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from clew.store.errors import CannotWrite
+
+TEMPORARY = ".tmp-"
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+Fill = Callable[[IO[bytes]], object]
+
+
+def write(path: Path, fill: Fill, *, overwrite: bool = True) -> None:
+    """Let `fill` write a file, and give it its name once it is whole and on the disk.
+
+    Without `overwrite`, of several writers one succeeds and the others get `FileExistsError`.
+    """
+    with telling(path):
+        make_folder(path.parent)
+        temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
+        try:
+            with _opened(temporary) as file:
+                fill(file)
+            if overwrite:
+                os.replace(temporary, path)
+            else:
+                _publish_new(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        sync_folder(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each entered in its parent on the disk."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder)
+        sync_folder(folder.parent)
+
+
+def move(path: Path, target: Path) -> None:
+    """Rename a file, for good."""
+    with telling(target):
+        make_folder(target.parent)
+        os.replace(path, target)
+        sync_folder(target.parent)
+        sync_folder(path.parent)
+
+
+def sweep(folder: Path) -> int:
+    """Remove what interrupted writes left behind; for whoever holds the lease on the folder.
+
+    A writer that is still alive there has lost its lease: its rename fails, and it is told.
+    """
+    swept = 0
+    with telling(folder), contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            if name.startswith(TEMPORARY):
+                os.unlink(folder / name)
+                swept += 1
+    return swept
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def telling(path: Path) -> Iterator[None]:
+    """Explain what the operating system refuses."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise CannotWrite(path, error) from error
+
+
+class _Raw(io.RawIOBase):
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        return os.write(self.handle, data)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        buffer = io.BufferedWriter(_Raw(handle), 1 << 20)
+        yield buffer
+        buffer.flush()
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _publish_new(temporary: Path, path: Path) -> None:
+    """A hard link cannot replace anything."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        # Over a network the answer to a link that succeeded may be lost, and the second try fail.
+        if os.stat(temporary).st_nlink < 2:
+            raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # no links here: reserve the name, then fill it
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.replace(temporary, path)
+        return
+    os.unlink(temporary)

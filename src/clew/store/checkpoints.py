@@ -1,0 +1,115 @@
+"""Checkpoints of a pack: arrays only, the last two, and never another configuration's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clew.store import atomic
+from clew.store.arrays import read_any, write_arrays
+from clew.store.aside import Aside
+from clew.store.canonical import differences, digest, plain
+from clew.store.errors import Damaged
+from clew.store.holding import Holding, under
+from clew.store.seal import Seal
+from clew.validate import BadInput, whole_number
+
+KEEP = 2
+ROLE = "checkpoint"
+_NAME = re.compile(r"checkpoint-(\d{12})\.npz")
+
+
+class Checkpoint(NamedTuple):
+    """A state to go on from."""
+
+    step: int
+    """How far it had come, in the caller's unit."""
+    arrays: dict[str, np.ndarray]
+    config: Any
+    """Of the pack."""
+
+
+class Checkpoints:
+    """Those of one pack, in a folder of their own."""
+
+    def __init__(self, folder: Path, config: Mapping[str, Any], aside: Aside) -> None:
+        self.folder, self.config, self._aside = folder, plain(config), aside
+        self._seal = Seal(ROLE, digest(self.config))
+
+    def save(
+        self, step: int, arrays: Mapping[str, np.ndarray], lease: Holding | None = None
+    ) -> Path:
+        """Write a checkpoint; once it is on the disk, those before the last two go."""
+        whole_number("step", step, 0, 10**12 - 1)
+        path = self.folder / f"checkpoint-{step:012d}.npz"
+        with under(lease):
+            write_arrays(path, self._seal, arrays, {"step": step, "config": self.config})
+        self.prune()
+        return path
+
+    def prune(self) -> None:
+        """Keep the last two."""
+        for old in self.paths()[KEEP:]:
+            _remove(old)
+
+    def latest(self) -> Checkpoint | None:
+        """The newest sound one; damaged ones are set aside, and the one before is taken."""
+        for path in self.paths():
+            try:
+                return read_checkpoint(path, self.config)
+            except Damaged as damage:
+                self._aside.put(damage)
+            except FileNotFoundError:
+                continue
+        return None
+
+    def clear(self) -> None:
+        """Remove all: the pack is done."""
+        for path in self.paths():
+            _remove(path)
+        atomic.sweep(self.folder)
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)
+
+    def paths(self) -> list[Path]:
+        """Newest first."""
+        return checkpoints_in(self.folder)
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """Those of any pack, newest first."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return [folder / name for name in sorted(names, reverse=True) if _NAME.fullmatch(name)]
+
+
+def read_checkpoint(path: Path, config: Mapping[str, Any] | None = None) -> Checkpoint:
+    """Read one checkpoint, and refuse it if it is not one of `config`."""
+    found = read_any(path)
+    if found.seal.role != ROLE:
+        raise Damaged(path, f"is a {found.seal.role!r} file and should be a {ROLE!r}")
+    step, theirs = found.about["step"], found.about["config"]
+    named = _NAME.fullmatch(path.name)
+    if named and int(named[1]) != step:
+        raise Damaged(path, f"is the checkpoint of step {step}")
+    if config is not None and found.seal.of != digest(config):
+        unlike = differences(theirs, plain(config))
+        more = f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
+        raise BadInput(
+            f"{str(path)!r} is a checkpoint of another configuration "
+            f"(there and here: {', '.join(unlike[:3])}{more}); it cannot be resumed from"
+        )
+    return Checkpoint(step, found.arrays, theirs)
+
+
+def _remove(path: Path) -> None:
+    with atomic.telling(path), contextlib.suppress(FileNotFoundError):
+        os.unlink(path)

@@ -1,0 +1,231 @@
+"""A run's folder: who it is, how it was made, what came of it. The result is written last."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from clew.store import atomic
+from clew.store.arrays import read_arrays, write_arrays
+from clew.store.aside import Aside
+from clew.store.canonical import canonical, digest, plain
+from clew.store.documents import read_document, write_document
+from clew.store.errors import CannotWrite, Conflict, Damaged
+from clew.store.finding import (
+    AGENT,
+    CONFIG,
+    CURVE,
+    DIAGNOSTICS,
+    FAILURE,
+    PROVENANCE,
+    RESULT,
+    Finding,
+    Status,
+    look,
+)
+from clew.store.holding import Holding, under
+from clew.store.names import run_name
+from clew.store.seal import Seal
+from clew.validate import BadInput, one_of
+
+NOTES = ("probe",)
+"""What may stand beside a run's own files; it is no part of the outcome, and can be made again."""
+Named = Mapping[str, np.ndarray]
+
+
+class RunFolder:
+    """One run of a store. Made by `Store.run`; nothing is written before something is known."""
+
+    def __init__(self, runs: Path, config: Mapping[str, Any], aside: Aside) -> None:
+        self.config: dict[str, Any] = plain(config)
+        self.identity = digest(self.config)
+        self.name = run_name(self.config, self.identity)
+        self.path = runs / self.name
+        self._aside = aside
+
+    def find(self, *, deep: bool = True) -> Finding:
+        """How the run stands. Damaged files are reported and set aside, and it counts as begun."""
+        found = look(self.path, self.identity, deep=deep)
+        if not found.damage:
+            return found
+        self._mend(found)
+        return look(self.path, self.identity, deep=deep)
+
+    @property
+    def status(self) -> Status:
+        """In one word."""
+        return self.find().status
+
+    def finished(self) -> bool:
+        """Whether there is a result, and every file of the run is sound."""
+        return self.status == "finished"
+
+    def result(self) -> dict[str, Any]:
+        """The result of a finished run."""
+        return self._outcome(RESULT)["result"]
+
+    def failure(self) -> dict[str, Any]:
+        """Status, reason and files of a run that failed or diverged."""
+        return self._outcome(FAILURE)
+
+    def provenance(self) -> dict[str, Any]:
+        """How the run was made."""
+        return read_document(self.path / PROVENANCE, self._seal(PROVENANCE))
+
+    def curve(self) -> dict[str, np.ndarray]:
+        """What the evaluations recorded."""
+        return read_arrays(self.path / CURVE, self._seal(CURVE))
+
+    def diagnostics(self) -> dict[str, np.ndarray]:
+        """What the rollouts recorded."""
+        return read_arrays(self.path / DIAGNOSTICS, self._seal(DIAGNOSTICS))
+
+    def agent(self) -> dict[str, np.ndarray] | None:
+        """What plays: the trained actor's weights, if they were kept."""
+        try:
+            return read_arrays(self.path / AGENT, self._seal(AGENT))
+        except FileNotFoundError:
+            return None
+
+    def note(self, role: str) -> Any | None:
+        """What was found out about the run later, if it is there and sound: `role`.json."""
+        try:
+            return read_document(self.path / f"{role}.json", Seal(role, self.identity))
+        except FileNotFoundError:
+            return None
+        except Damaged as damage:
+            self._aside.put(damage)
+            return None
+
+    def write_note(self, role: str, data: Any) -> None:
+        """Put something beside the run's own files, in place of what was there."""
+        one_of("role", role, NOTES)
+        write_document(self.path / f"{role}.json", Seal(role, self.identity), data)
+
+    def begin(self) -> None:
+        """Write the configuration, so that the run shows in the store."""
+        if not (self.path / CONFIG).exists():
+            write_document(self.path / CONFIG, self._seal(CONFIG), self.config)
+
+    def write_finished(
+        self,
+        result: Mapping[str, Any],
+        *,
+        curve: Named,
+        diagnostics: Named,
+        provenance: Mapping[str, Any],
+        agent: Named | None = None,
+        lease: Holding | None = None,
+    ) -> None:
+        """Store everything, the result last. The same again is a no-op, another a `Conflict`.
+
+        What may differ between two trainings of one configuration (times, machines) belongs in
+        the provenance.
+        """
+        arrays = {CURVE: curve, DIAGNOSTICS: diagnostics}
+        if agent is not None:
+            arrays[AGENT] = agent
+        outcome = {"status": "finished", "result": plain(result, "result")}
+        self._write(RESULT, outcome, arrays, provenance, lease)
+
+    def write_failed(
+        self,
+        reason: str,
+        *,
+        status: Literal["failed", "diverged"] = "failed",
+        provenance: Mapping[str, Any],
+        curve: Named | None = None,
+        diagnostics: Named | None = None,
+        lease: Holding | None = None,
+    ) -> None:
+        """Record that a run came to nothing, and why; with its arrays, if it has any."""
+        given = {CURVE: curve, DIAGNOSTICS: diagnostics}
+        arrays = {name: value for name, value in given.items() if value is not None}
+        self._write(FAILURE, {"status": status, "reason": reason}, arrays, provenance, lease)
+
+    def retry(self) -> None:
+        """Make a failed run one that is only begun; the old record stays, under a number."""
+        with contextlib.suppress(FileNotFoundError):
+            taken = {name for name in os.listdir(self.path) if name.startswith("failure-")}
+            fresh = next(n for n in range(1, len(taken) + 2) if f"failure-{n}.json" not in taken)
+            if (self.path / FAILURE).exists():
+                atomic.move(self.path / FAILURE, self.path / f"failure-{fresh}.json")
+
+    def _write(
+        self,
+        final: str,
+        outcome: dict[str, Any],
+        arrays: Mapping[str, Named],
+        provenance: Mapping[str, Any],
+        lease: Holding | None,
+    ) -> None:
+        with under(lease):
+            found = self.find()
+            if found.status in ("damaged", "unreadable"):
+                raise BadInput(f"{self.name} cannot be written: {found.reason}")
+            if final == RESULT and found.status in ("failed", "diverged"):
+                self.retry()
+            elif found.status not in ("absent", "begun"):
+                return self._agree(final, outcome, arrays)
+            self.begin()
+            write_document(self.path / PROVENANCE, self._seal(PROVENANCE), provenance)
+            files = {
+                name: write_arrays(self.path / name, self._seal(name), value)
+                for name, value in arrays.items()
+            }
+            if lease is not None:
+                lease.confirm()
+            whole = {**outcome, "files": files}
+            try:
+                write_document(self.path / final, self._seal(final), whole, overwrite=False)
+            except FileExistsError:
+                return self._agree(final, outcome, arrays)
+
+    def _agree(self, final: str, outcome: Mapping[str, Any], arrays: Mapping[str, Named]) -> None:
+        """Raise `Conflict` unless what is stored is what was to be stored."""
+        found = self.find()
+        if final == FAILURE and found.status in ("failed", "diverged"):
+            return
+        stored = {k: v for k, v in (found.outcome or {}).items() if k != "files"}
+        what = "outcome"
+        if canonical(stored) == canonical(outcome):
+            what = next((n for n in arrays if not self._same(n, arrays[n])), "")
+        if what:
+            raise Conflict(f"{self.name} is already {found.status}, with a different {what}")
+
+    def _same(self, name: str, arrays: Named) -> bool:
+        return same_arrays(read_arrays(self.path / name, self._seal(name)), arrays)
+
+    def _outcome(self, final: str) -> dict[str, Any]:
+        return read_document(self.path / final, self._seal(final))
+
+    def _seal(self, name: str) -> Seal:
+        """A file's role is its name."""
+        return Seal(Path(name).stem, self.identity)
+
+    def _mend(self, found: Finding) -> None:
+        damaged = {each.path.name for each in found.damage}
+        final = RESULT if (self.path / RESULT).exists() else FAILURE
+        for each in found.damage:
+            self._aside.put(each)
+        if damaged - {CONFIG, final} and final not in damaged and found.outcome is not None:
+            # last: until then, whoever looks finds a result with something missing, and comes here
+            self._aside.put(Damaged(self.path / final, f"stands alone: {found.reason}"))
+        if CONFIG in damaged and not self._aside.read_only:
+            with contextlib.suppress(CannotWrite):
+                self.begin()
+
+
+def same_arrays(one: Named, other: Named) -> bool:
+    """Equal to the last bit, whatever files they come from."""
+    if one.keys() != other.keys():
+        return False
+    pairs = [(np.asarray(one[name]), np.asarray(other[name])) for name in one]
+    return all(
+        (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes() for a, b in pairs
+    )

@@ -1,0 +1,164 @@
+"""Bring the runs and checkpoints of one store into another. Nothing is ever overwritten.
+
+Copying a store away is merging it into an empty one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from clew.store import atomic
+from clew.store.arrays import read_any
+from clew.store.canonical import canonical
+from clew.store.checkpoints import Checkpoint, checkpoints_in, read_checkpoint
+from clew.store.documents import read_document
+from clew.store.errors import CannotRead, Conflict, Damaged
+from clew.store.finding import FAILURE, PROVENANCE, RESULT, Finding, look
+from clew.store.folder import NOTES, RunFolder, same_arrays
+from clew.store.seal import Seal
+from clew.store.store import Store
+
+
+@dataclass
+class Merged:
+    """What a merge did, by the names of runs and packs."""
+
+    copied: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    """In both, with equal results (or both without any)."""
+    kept: list[str] = field(default_factory=list)
+    """The store merged into knew more."""
+    conflicts: list[str] = field(default_factory=list)
+    """In both with different results, and how they differ; the first store's stays."""
+    damaged: list[str] = field(default_factory=list)
+    """Could not be read, and why; not copied."""
+    checkpoints: list[str] = field(default_factory=list)
+    """Packs that can now go on from further."""
+    busy: list[str] = field(default_factory=list)
+    """Packs whose checkpoints were not touched, because somebody is at work on them."""
+
+
+def merge(into: Store, source: Store) -> Merged:
+    """Copy what `source` knows and `into` does not. `source` is not changed.
+
+    A finished run wins over one that is not, and a failed one over one that is only begun.
+    """
+    merged = Merged()
+    for folder in source.folders():
+        found = look(folder)
+        if found.status in ("damaged", "unreadable") or found.config is None:
+            merged.damaged.append(f"{folder.name}: {found.reason or 'has no configuration'}")
+        else:
+            ours = into.run(found.config)
+            _merge_run(merged, ours, folder, found)
+            _bring_notes(ours, folder)
+    for folder in source.pack_folders():
+        _merge_pack(merged, into, folder)
+    return merged
+
+
+def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: Finding) -> None:
+    mine = ours.find()
+    if mine.status in ("damaged", "unreadable"):
+        merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
+        return
+    if _rank(theirs) > _rank(mine):
+        try:
+            _copy_run(ours, folder, theirs)
+            merged.copied.append(ours.name)
+            return
+        except FileExistsError:  # somebody finished it just now
+            mine = ours.find()
+    if mine.status in ("damaged", "unreadable"):
+        merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
+        return
+    if _rank(theirs) < _rank(mine):
+        merged.kept.append(ours.name)
+    elif theirs.status == "finished" and (unlike := _unlike(ours.path, mine, folder, theirs)):
+        merged.conflicts.append(f"{ours.name}: {unlike}")
+    else:
+        merged.same.append(ours.name)
+
+
+def _bring_notes(ours: RunFolder, folder: Path) -> None:
+    """What was found out later, where ours is finished and lacks it; it can be made again."""
+    for role in NOTES:
+        with contextlib.suppress(FileNotFoundError, Damaged, CannotRead):
+            theirs = read_document(folder / f"{role}.json", Seal(role, ours.identity))
+            if ours.note(role) is None and ours.find(deep=False).status == "finished":
+                ours.write_note(role, theirs)
+
+
+def _rank(found: Finding) -> int:
+    ranks = {"finished": 3, "failed": 2, "diverged": 2, "begun": 1}
+    return ranks.get(found.status, 0)
+
+
+def _copy_run(ours: RunFolder, folder: Path, theirs: Finding) -> None:
+    """Everything that belongs to the outcome, and the outcome last."""
+    ours.begin()
+    if theirs.outcome is None:
+        return
+    ours.retry()
+    final = RESULT if theirs.status == "finished" else FAILURE
+    for name in (PROVENANCE, *theirs.outcome["files"]):
+        _copy(folder / name, ours.path / name)
+    _copy(folder / final, ours.path / final, overwrite=False)
+    if (found := look(ours.path, ours.identity)).status != theirs.status:
+        raise Conflict(f"{ours.name} was copied, and now is {found.status}: {found.reason}")
+
+
+def _unlike(here: Path, mine: Finding, there: Path, theirs: Finding) -> str:
+    """How two results of one configuration differ; empty if they do not."""
+    assert mine.outcome is not None
+    assert theirs.outcome is not None
+    if canonical(mine.outcome["result"]) != canonical(theirs.outcome["result"]):
+        return f"{RESULT} differs"
+    for name, digest in mine.outcome["files"].items():
+        if digest != theirs.outcome["files"].get(name) and not _equal(here / name, there / name):
+            return f"{name} differs"
+    return ""
+
+
+def _merge_pack(merged: Merged, into: Store, folder: Path) -> None:
+    theirs, path = _newest(merged, folder)
+    if theirs is None or path is None:
+        return
+    pack = into.pack(theirs.config["runs"])
+    if pack.finished():
+        return
+    lease = into.claims().take(pack.name)
+    if lease is None:
+        merged.busy.append(pack.name)
+        return
+    with lease:
+        mine = pack.checkpoints.latest()
+        if mine is None or mine.step < theirs.step:
+            _copy(path, pack.checkpoints.folder / path.name)
+            pack.checkpoints.prune()
+            merged.checkpoints.append(pack.name)
+
+
+def _newest(merged: Merged, folder: Path) -> tuple[Checkpoint | None, Path | None]:
+    for path in checkpoints_in(folder):
+        try:
+            return read_checkpoint(path), path
+        except (Damaged, CannotRead) as error:
+            merged.damaged.append(f"{folder.name}: {error}")
+    return None, None
+
+
+def _copy(path: Path, target: Path, *, overwrite: bool = True) -> None:
+    def fill(file: IO[bytes]) -> None:
+        with open(path, "rb") as original:
+            shutil.copyfileobj(original, file)
+
+    atomic.write(target, fill, overwrite=overwrite)
+
+
+def _equal(one: Path, other: Path) -> bool:
+    return same_arrays(read_any(one).arrays, read_any(other).arrays)

@@ -1,0 +1,100 @@
+"""Seals: a file says what it is, whose it is, and ends with the SHA-256 of all that."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from clew.store.errors import CannotRead, Damaged
+
+HEX = 64
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
+_BLOCK = 1 << 20
+
+
+class Seal(NamedTuple):
+    """What a file claims to be."""
+
+    role: str
+    """Such as 'curve'."""
+    of: str
+    """Hash of the configuration that it belongs to."""
+
+    def expect(self, path: Path, found: Seal) -> None:
+        """Refuse a sound file that is out of place."""
+        if found.role != self.role:
+            raise Damaged(path, f"is a {found.role!r} file and should be a {self.role!r}")
+        if found.of != self.of:
+            raise Damaged(path, f"belongs to {found.of[:12]}, not to {self.of[:12]}")
+
+
+class Sealer:
+    """A stream to write to; what it holds back until the end, the digest takes the place of."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._hash, self._last = file, hashlib.sha256(), b""
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Pass on all but the last 64 bytes."""
+        view = memoryview(data).cast("B")
+        if len(view) < HEX:
+            self._last += view.tobytes()
+            self._pass(self._last[:-HEX])
+            self._last = self._last[-HEX:]
+        else:
+            self._pass(self._last)
+            self._pass(view[:-HEX])
+            self._last = view[-HEX:].tobytes()
+        return len(view)
+
+    def flush(self) -> None:
+        """Nothing: the file below is flushed when it is whole."""
+
+    def close(self) -> str:
+        """Write the digest over the last 64 bytes, and return it."""
+        digest = self._hash.hexdigest()
+        self._file.write(digest.encode())
+        return digest
+
+    def _pass(self, data: bytes | memoryview) -> None:
+        self._hash.update(data)
+        self._file.write(data)
+
+
+def verify(path: Path, file: IO[bytes], tail: bytes = b"") -> str:
+    """Read a file to its end and return its digest, if that is the one it ends with."""
+    size = os.fstat(file.fileno()).st_size
+    if size == 0:
+        raise Damaged(path, "is empty")
+    body = size - HEX - len(tail)
+    if body <= 0:
+        raise Damaged(path, "is cut short")
+    running, left = hashlib.sha256(), body
+    while left and (block := file.read(min(_BLOCK, left))):
+        running.update(block)
+        left -= len(block)
+    claim, end = file.read(HEX), file.read()
+    if left or end != tail or not _DIGEST.fullmatch(claim):
+        raise Damaged(path, "is torn or cut short: it does not end with its checksum")
+    if running.hexdigest() != claim.decode():
+        raise Damaged(path, "does not match its checksum")
+    return claim.decode()
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file; `FileNotFoundError` if there is none."""
+    try:
+        with open(path, "rb") as file:
+            yield file
+    except FileNotFoundError:
+        raise
+    except IsADirectoryError:
+        raise Damaged(path, "is a folder") from None
+    except OSError as error:
+        raise CannotRead(path, error) from error

@@ -1,0 +1,178 @@
+"""The results store: a folder that loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clew.store import atomic
+from clew.store.aside import Aside, Incident
+from clew.store.canonical import digest, plain
+from clew.store.checkpoints import Checkpoints
+from clew.store.documents import read_document, write_document
+from clew.store.errors import CannotRead, CannotWrite, Damaged
+from clew.store.folder import RunFolder
+from clew.store.lease import BEAT, STALE, Claims
+from clew.store.names import NAME, pack_name, slug
+from clew.store.seal import Seal
+from clew.validate import BadInput
+
+MARK = "clew-store.json"
+PLANS = "plans"
+LAYOUT = 1
+_SEAL = Seal("store", "store")
+
+
+class Store:
+    """Runs, packs, leases and damaged files under one folder.
+
+    A store opened `read_only` is never written to; damage in it is reported and left in place.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, read_only: bool = False) -> None:
+        self.root = Path(root)
+        self.read_only = read_only
+        self.runs_folder, self.packs_folder = self.root / "runs", self.root / "packs"
+        self._aside = Aside(self.root, read_only=read_only)
+        self._open()
+
+    def run(self, config: Mapping[str, Any]) -> RunFolder:
+        """The folder of the run with this configuration, whether it exists or not."""
+        return RunFolder(self.runs_folder, config, self._aside)
+
+    def pack(self, configs: Sequence[Mapping[str, Any]]) -> PackFolder:
+        """The pack of runs with these configurations, in this order."""
+        return PackFolder(self, configs)
+
+    def claims(self, *, beat: float = BEAT, stale: float = STALE) -> Claims:
+        """One worker's view of who works on what."""
+        return Claims(self.root / "leases", beat=beat, stale=stale)
+
+    def folders(self) -> Iterator[Path]:
+        """Every run's folder, by name."""
+        yield from _children(self.runs_folder)
+
+    def pack_folders(self) -> Iterator[Path]:
+        """Every pack's folder, by name."""
+        yield from _children(self.packs_folder)
+
+    def agreed(self, name: str, proposal: Mapping[str, Any]) -> dict[str, Any]:
+        """What all workers on this store go by: the proposal of whoever made one first."""
+        while (found := self.agreement(name)) is None:
+            if self.read_only:
+                return plain(proposal)
+            with contextlib.suppress(FileExistsError):
+                path, seal = self._agreement(name)
+                write_document(path, seal, plain(proposal), overwrite=False)
+        return found
+
+    def agreement(self, name: str) -> dict[str, Any] | None:
+        """What they go by, if anything was proposed."""
+        try:
+            return read_document(*self._agreement(name))
+        except Damaged as damage:
+            self._aside.put(damage)
+        except FileNotFoundError:
+            pass
+        return None
+
+    def require_writable(self) -> None:
+        """Raise `CannotWrite` now, rather than after long work whose result would have no place."""
+        path = self.root / f"{atomic.TEMPORARY}{secrets.token_hex(6)}"
+        atomic.write(path, lambda file: file.write(b"may I?"))
+        path.unlink()
+
+    @property
+    def incidents(self) -> Sequence[Incident]:
+        """Damage that was found since the store was opened."""
+        return tuple(self._aside.incidents)
+
+    def set_aside(self) -> list[dict[str, Any]]:
+        """Everything that was ever set aside: what it was, why, when, and where it lies."""
+        return self._aside.listed()
+
+    def _agreement(self, name: str) -> tuple[Path, Seal]:
+        return self.root / PLANS / f"{slug(name)}.json", Seal("plan", name)
+
+    def _open(self) -> None:
+        if self.root.exists() and not self.root.is_dir():
+            raise BadInput(f"{str(self.root)!r} is not a folder")
+        try:
+            layout = read_document(self.root / MARK, _SEAL)["layout"]
+        except FileNotFoundError:
+            return self._create()
+        except Damaged as damage:
+            self._aside.put(damage)
+            return None if self.read_only else self._mark()
+        if layout != LAYOUT:
+            raise BadInput(
+                f"{str(self.root)!r} is a store of layout {layout!r}; this version of Clew reads "
+                f"layout {LAYOUT}"
+            )
+        return None
+
+    def _create(self) -> None:
+        try:
+            names = set(os.listdir(self.root))
+        except FileNotFoundError:
+            names = set()
+        except OSError as error:
+            raise CannotRead(self.root, error) from error
+        strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}
+        if self.read_only and not self.root.exists():
+            raise BadInput(f"{str(self.root)!r} does not exist; name the folder of a store")
+        if strange - {"runs", "packs", "leases", "set-aside", PLANS} or self.read_only:
+            raise BadInput(
+                f"{str(self.root)!r} is not a store (it has no {MARK}); name a store, "
+                f"or a new or empty folder to make one"
+            )
+        self._mark()
+
+    def _mark(self) -> None:
+        write_document(self.root / MARK, _SEAL, {"layout": LAYOUT})
+
+
+class PackFolder:
+    """A pack of runs: what is claimed, and what checkpoints belong to."""
+
+    def __init__(self, store: Store, configs: Sequence[Mapping[str, Any]]) -> None:
+        if not configs:
+            raise BadInput("a pack must have at least one run")
+        self.config: dict[str, Any] = {"runs": plain(list(configs))}
+        self.identity = digest(self.config)
+        self.name = pack_name(self.config["runs"], self.identity)
+        self.runs = [store.run(config) for config in configs]
+        self._read_only = store.read_only
+        self.checkpoints = Checkpoints(store.packs_folder / self.name, self.config, store._aside)
+
+    def finished(self) -> bool:
+        """Whether every run of the pack has its result. Its checkpoints then go, if any are left.
+
+        A worker may be killed between the last result and its clearing up; nobody would claim
+        the pack again.
+        """
+        if not all(run.finished() for run in self.runs):
+            return False
+        if not self._read_only:
+            with contextlib.suppress(CannotWrite):
+                self.checkpoints.clear()
+        return True
+
+    def sweep(self) -> int:
+        """Remove what interrupted writes left; for the holder of the pack's lease."""
+        folders = [self.checkpoints.folder, *(run.path for run in self.runs)]
+        return sum(atomic.sweep(folder) for folder in folders)
+
+
+def _children(folder: Path) -> Iterator[Path]:
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CannotRead(folder, error) from error
+    yield from (folder / name for name in sorted(names) if NAME.fullmatch(name))
