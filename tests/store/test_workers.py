@@ -20,7 +20,7 @@ from tests.store.faults import nth, watched
 from tests.store.things import contents, outcome
 from tests.store.trainer import RUNS, Log, packs_of, work
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 class Trial:
