@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 
 from clew import envs
+from clew.envs import Asked, Latent
 from clew.learner import Program
-from clew.probes.latent import Asked, Latent
 from clew.probes.replay import record
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from clew import envs
 from clew.envs import Environment
-from clew.probes.latent import latent_of, latents
 
 STEPS = 40
 WORLDS = {
@@ -34,7 +33,7 @@ Row = tuple[int, int, bool, int]
 @partial(jax.jit, static_argnums=0)
 def walk(env: Environment, seed: Any, actions: Any) -> Any:
     """Every state before an action, what is asked there, and whether the episode still runs."""
-    latent = latent_of(env)
+    latent = env.latent()
     assert latent is not None
 
     def step(now: Any, action: Any) -> Any:
@@ -112,22 +111,21 @@ def _beside(info: dict[str, Any], env: Any) -> list[tuple[int, int]]:
 
 def test_every_world_of_the_study_has_a_latent() -> None:
     for name in ("MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce"):
-        latent = latent_of(envs.make(name))
+        latent = envs.make(name).latent()
         assert latent is not None
-        assert hash(latent) == hash(latent_of(envs.make(name)))
+        assert hash(latent) == hash(envs.make(name).latent())
         assert len(set(latent.questions)) == len(latent.questions)
 
 
 def test_a_world_that_nobody_asks_about_has_none() -> None:
-    class Strange:
-        pass
+    class Strange(type(WORLDS["path"])):
+        latent = Environment.latent
 
-    assert latent_of(Strange()) is None  # type: ignore[arg-type]
-    assert "Strange" not in latents.names()
+    assert Strange().latent() is None
 
 
 def test_long_sequences_are_asked_about_in_part() -> None:
-    latent = latent_of(envs.make("TinyReproduce", k=1000, v=1000))
+    latent = envs.make("TinyReproduce", k=1000, v=1000).latent()
     assert latent is not None
     assert len(latent.questions) <= 32 * 8
     assert "shown 1998 steps ago" in latent.questions[-1]

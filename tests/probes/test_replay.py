@@ -20,7 +20,6 @@ from clew.learner.agent import Agent
 from clew.learner.evaluate import evaluate
 from clew.learner.run import precision_of
 from clew.probes import replay
-from clew.probes.latent import latent_of
 from clew.probes.replay import Recording, flat, new_memory, record, state_size, stride
 
 EPISODES, SEED = 12, 7
@@ -55,7 +54,7 @@ def agent_of(case: str) -> Agent:
 
 
 def recorded(case: str, folder: Path, **options: Any) -> Recording:
-    latent = latent_of(program_of(case).env)
+    latent = program_of(case).env.latent()
     assert latent is not None
     folder.mkdir(parents=True, exist_ok=True)
     chosen = {"episodes": EPISODES, "seed": SEED, **options}
@@ -187,7 +186,7 @@ def test_the_study_fits() -> None:
 
 
 def test_levels_are_the_same_for_every_run(tmp_path: Path) -> None:
-    program, latent = program_of("corridor"), latent_of(program_of("corridor").env)
+    program, latent = program_of("corridor"), program_of("corridor").env.latent()
     assert latent is not None
     cues = []
     for number in (1, 4):

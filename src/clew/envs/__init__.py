@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from clew.envs.autoreset import Running, advance, begin, lay_out
     from clew.envs.base import Environment, Step, priced
     from clew.envs.episodes import Episodes, random_episodes
+    from clew.envs.latent import Asked, Latent
 
 __all__ = [
+    "Asked",
     "Environment",
     "Episodes",
+    "Latent",
     "Running",
     "Step",
     "advance",
@@ -32,6 +35,7 @@ _HOMES = {
     "autoreset": ("Running", "advance", "begin", "lay_out"),
     "base": ("Environment", "Step", "priced"),
     "episodes": ("Episodes", "random_episodes"),
+    "latent": ("Asked", "Latent"),
 }
 
 

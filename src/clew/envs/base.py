@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
+from clew.envs.latent import Latent
 from clew.validate import BadInput, finite_number, known_names, listing
 
 L = TypeVar("L")
@@ -124,6 +125,10 @@ class Environment(abc.ABC, Generic[L, S]):
     def explain(self, state: S) -> dict[str, Any]:
         """`info` in plain Python, for people and for Gymnasium's `info`."""
         return {name: np.asarray(value).tolist() for name, value in _info(self, state).items()}
+
+    def latent(self) -> Latent[S, PyTree[Array]] | None:
+        """What probes ask of a memory in this world; None if nothing is asked."""
+        return None
 
     @abc.abstractmethod
     def picture(self, state: S) -> np.ndarray:

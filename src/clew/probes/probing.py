@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from clew.envs import Latent
 from clew.learner.playing import actor_from_arrays
 from clew.learner.program import Program
 from clew.probes import document
 from clew.probes.document import Document
 from clew.probes.fitting import Measured, measure
-from clew.probes.latent import Latent, latent_of
 from clew.probes.predictions.registering import clock
 from clew.probes.questions import Question, questions
 from clew.probes.replay import record, state_size
@@ -108,9 +108,9 @@ def _look(store: Store, run: RunSpec, protocol: Protocol) -> Probed | _Todo:
         return Probed(run, None, "its weights were not kept")
     # a replay pays no bonus: arms that differ in it alone are one program to compile
     program = run.program("none")
-    latent = latent_of(program.env)
+    latent = program.env.latent()
     if latent is None:
-        return Probed(run, None, f"no latent is registered for {world_name(run.config)}")
+        return Probed(run, None, f"{world_name(run.config)} has no latent to ask about")
     if not state_size(program):
         return Probed(run, None, f"{run.architecture} keeps nothing from step to step")
     known = document.read(folder)

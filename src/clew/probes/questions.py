@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clew.envs import Latent
 from clew.probes.fitting import Dataset
-from clew.probes.latent import Latent
 from clew.probes.replay import Recording
 from clew.probes.rows import chosen_rows
 

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from clew.envs import Asked, Latent
 from clew.learner.agent import Agent, Backbone
 from clew.learner.program import Program
 from clew.learner.run import precision_of
-from clew.probes.latent import Asked, Latent
 from clew.probes.rows import Rows
 
 SEGMENT_BYTES = 32 * 2**20

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Step
+from clew.envs.latent import Latent
 from clew.envs.worlds.memory_s import SIZES
 from clew.envs.worlds.memory_s.layout import KEY
 from clew.envs.worlds.memory_s.picture import draw
@@ -161,6 +162,12 @@ class MemoryS(Environment[Level, State]):
             "success": success,
             "is_success": success,
         }
+
+    def latent(self) -> Latent[State, PyTree[Array]]:
+        """Which object was in the start room."""
+        from clew.envs.worlds.memory_s.latents import Cue
+
+        return Cue(self)
 
     def picture(self, state: State) -> np.ndarray:
         """The map, the agent, and what it sees of it."""

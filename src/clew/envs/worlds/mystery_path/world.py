@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree, UInt8
 
 from clew.envs.base import Environment, Step
+from clew.envs.latent import Latent
 from clew.envs.worlds.mystery_path.images import Images
 from clew.envs.worlds.mystery_path.levels import Level, draw_level
 from clew.envs.worlds.mystery_path.picture import draw
@@ -192,6 +193,12 @@ class MysteryPath(Environment[Level, State]):
             "success": success,
             "is_success": success,
         }
+
+    def latent(self) -> Latent[State, PyTree[Array]]:
+        """Which of the tiles beside the agent, tested before, are on the path."""
+        from clew.envs.worlds.mystery_path.latents import Neighbours
+
+        return Neighbours(self)
 
     def picture(self, state: State) -> np.ndarray:
         """Path, tested tiles, falls, goal and agent."""

@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Step
+from clew.envs.latent import Latent
 from clew.envs.worlds.tiny_reproduce.picture import draw
 from clew.validate import one_of, whole_number
 
@@ -157,6 +158,12 @@ class TinyReproduce(Environment[Level, State]):
         plain["phase"] = ("watch", "play")[plain["phase"]]
         plain["rm_state"] = tuple(plain["rm_state"][:length])
         return plain
+
+    def latent(self) -> Latent[State, PyTree[Array]]:
+        """Which tokens are still to be played."""
+        from clew.envs.worlds.tiny_reproduce.latents import Remaining
+
+        return Remaining(self)
 
     def picture(self, state: State) -> np.ndarray:
         """The sequence, what is in view, and what was played."""

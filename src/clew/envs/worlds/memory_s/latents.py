@@ -7,13 +7,12 @@ import dataclasses
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from clew.envs.latent import Asked, Latent
 from clew.envs.worlds.memory_s.world import MemoryS, State
-from clew.probes.latent import Asked, Latent, register
 
 UNSEEN = -1
 
 
-@register("MemoryS")
 @dataclasses.dataclass(frozen=True)
 class Cue(Latent[State, Int[Array, ""]]):
     """The cue's identity, at every step at which it has been in view earlier and is not now.

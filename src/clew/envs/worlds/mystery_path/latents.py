@@ -7,15 +7,14 @@ import dataclasses
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from clew.envs.latent import Asked, Latent
 from clew.envs.worlds.mystery_path.world import MysteryPath, State
-from clew.probes.latent import Asked, Latent, register
 
 SIDES = {"north": (0, -1), "west": (-1, 0), "south": (0, 1), "east": (1, 0)}
 """Steps in x and y, in the order of the world's headings."""
 NEVER = -1
 
 
-@register("MysteryPath")
 @dataclasses.dataclass(frozen=True)
 class Neighbours(Latent[State, Int[Array, " tile"]]):
     """Of each of the four tiles beside the agent that was tested: is it on the path?

@@ -8,15 +8,14 @@ from functools import cached_property
 import jax.numpy as jnp
 import numpy as np
 
+from clew.envs.latent import Asked, Latent
 from clew.envs.worlds.tiny_reproduce.world import State, TinyReproduce
-from clew.probes.latent import Asked, Latent, register
 
 LAGS, TOKENS = 32, 8
 """Questions are asked about so many lags and tokens at most; further lags are spread out evenly on
 a logarithmic scale."""
 
 
-@register("TinyReproduce")
 @dataclasses.dataclass(frozen=True)
 class Remaining(Latent[State, tuple[()]]):
     """Each token that was shown and not yet played, by lag: the steps since it was shown.

@@ -1,1 +1,0 @@
-"""One world's latent a module. Whatever lies here and registers itself is asked."""
