@@ -6,9 +6,8 @@ python benchmarks/gallery.py > docs/gallery.md
 from __future__ import annotations
 
 from clew.machines import gallery
-from clew.machines.classify import Classification, classify
-from clew.machines.density import Sparse, verdict_name
-from clew.machines.unencodable import Unencodable
+from clew.machines.certificates.claims import Sparse, Unencodable, verdict_name
+from clew.machines.deciding.classify import Classification, classify
 
 LIMIT = 2000
 VARIANTS: dict[str, list[dict]] = {

@@ -38,9 +38,9 @@ def measure(name: str) -> dict:
     """One row, in this process."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     from clew import envs
-    from clew.machines.belief import close
-    from clew.machines.classify import classify
-    from clew.machines.density import verdict_name
+    from clew.machines.certificates.claims import verdict_name
+    from clew.machines.deciding.classify import classify
+    from clew.machines.model.belief import close
     from clew.machines.worlds import from_env
 
     world, options = CASES[name]

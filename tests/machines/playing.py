@@ -8,8 +8,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from clew.machines import Edge, Labelling, Pomdp, PomdpRM, RewardMachine
-from clew.machines.linear import fixed_point
-from clew.machines.machine import triples
+from clew.machines.exact.linear import fixed_point
+from clew.machines.model.reward_machine import triples
 
 Controller = dict[tuple[int, int], tuple[int, int]]
 """(memory, observation) → (action, next memory): a policy of the history."""

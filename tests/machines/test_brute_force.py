@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from clew.machines import Pomdp
-from clew.machines.belief import Filter, close
-from clew.machines.density import Dense, Sparse, density, distinguishable
-from clew.machines.encodes import encodes
-from clew.machines.pairs import decide_pairs
-from clew.machines.perfect import perfect
-from clew.machines.verify import verify
+from clew.machines.certificates.claims import Dense, Sparse
+from clew.machines.certificates.verify import verify
+from clew.machines.deciding.density import density, distinguishable
+from clew.machines.deciding.encodes import encodes
+from clew.machines.deciding.pairs import decide_pairs
+from clew.machines.deciding.perfect import perfect
+from clew.machines.model.belief import Filter, close
 from tests.machines.tiny import has_rewards, mixes, structures, tiny_pomdps
 
 POSTERIORS = 30

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from clew.cli import classify as command
 from clew.machines import classify, gallery
-from clew.machines.classify import summary
-from clew.machines.examine import examine
+from clew.machines.deciding.classify import summary
+from clew.machines.deciding.examine import examine
 from clew.machines.formats import write
-from clew.machines.library.cue import cue_machine
-from clew.machines.machine import RewardMachine
+from clew.machines.model.reward_machine import RewardMachine
+from clew.machines.worlds.library.cue import cue_machine
 from clew.validate import BadInput
 
 
@@ -56,7 +56,7 @@ def test_what_a_bonus_is_expected_to_do(name: str, verdict: str, outcome: str) -
 
 
 def test_too_many_pairs_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["clew.machines.classify"], "PAIRS", 41)
+    monkeypatch.setattr(sys.modules["clew.machines.deciding.classify"], "PAIRS", 41)
     with pytest.raises(BadInput, match="15 posteriors and 42 pairs of them"):
         classify(gallery.make("Dictation-dense"))
 
@@ -100,7 +100,7 @@ def test_mistakes_are_sentences(arguments: tuple, options: dict, message: str) -
 
 def test_machines_do_not_need_jax() -> None:
     code = (
-        "import sys; import clew.machines.classify, clew.machines.gallery as g; "
+        "import sys; import clew.machines.deciding.classify, clew.machines.worlds.gallery as g; "
         "g.make('Cue'); sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

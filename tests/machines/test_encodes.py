@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.machines import PomdpRM
-from clew.machines.belief import close, filter_machine
-from clew.machines.encodes import Differs, Encodes, encodes, surprises
-from clew.machines.gallery import make
-from clew.machines.perfect import perfect
-from clew.machines.spaces import spaces
-from clew.machines.structure import Refuted, admits
-from clew.machines.verify import verify
+from clew.machines.certificates.claims import Differs, Encodes, Refuted
+from clew.machines.certificates.verify import verify
+from clew.machines.deciding.encodes import encodes, surprises
+from clew.machines.deciding.perfect import perfect
+from clew.machines.deciding.spaces import spaces
+from clew.machines.deciding.structure import admits
+from clew.machines.model.belief import close, filter_machine
+from clew.machines.worlds.gallery import make
 from tests.machines.playing import controllers_on, machines_on, returns
 from tests.machines.tiny import tiny_pomdps
 
@@ -84,7 +85,7 @@ def test_it_works_where_posteriors_are_not_finite() -> None:
 
 def test_reproduction_step_by_step_is_another_question() -> None:
     """A machine that pays later what the POMDP pays now encodes it all the same."""
-    from clew.machines.library.cue import cue_machine
+    from clew.machines.worlds.library.cue import cue_machine
 
     product = cue_machine(make("Cue"))
     assert encodes(product)

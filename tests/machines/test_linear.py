@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.machines.graphs import components
-from clew.machines.lifting import lifted_solution
-from clew.machines.linear import Span, fixed_point, solve
+from clew.machines.exact.lifting import lifted_solution
+from clew.machines.exact.linear import Span, components, fixed_point, solve
 
 small = st.fractions(-3, 3, max_denominator=5)
 

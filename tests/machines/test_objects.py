@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, with_latent_machine
-from clew.machines.belief import close, filter_machine
-from clew.machines.encodes import encodes
-from clew.machines.gallery import make
-from clew.machines.machine import check_propositions
-from clew.machines.rationals import meant_by, rational, simplest
+from clew.machines.deciding.encodes import encodes
+from clew.machines.exact.numbers import meant_by, rational, simplest
+from clew.machines.model.belief import close, filter_machine
+from clew.machines.model.reward_machine import check_propositions
+from clew.machines.worlds.gallery import make
 from clew.validate import BadInput
 
 HALF = Fraction(1, 2)

@@ -9,21 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.machines import Pomdp
-from clew.machines.belief import Filter, close, filter_machine
-from clew.machines.bound import size_bound
-from clew.machines.density import Dense, Sparse, density, distinguishable
-from clew.machines.encodes import encodes, surprises
-from clew.machines.gallery import make
-from clew.machines.library.cue import cue_machine
-from clew.machines.library.mystery_cell import goal_machine
-from clew.machines.mdp import Choice, policy_iteration
-from clew.machines.pairs import Pairs, decide_pairs
-from clew.machines.perfect import Mixed, perfect
-from clew.machines.policy import optimal, ranking
-from clew.machines.potential import potential_sparsity
-from clew.machines.redundancy import redundancy
-from clew.machines.verify import verify
-from clew.machines.witness import pooling_machine
+from clew.machines.certificates.claims import Dense, Mixed, Sparse
+from clew.machines.certificates.verify import verify
+from clew.machines.deciding.density import density, distinguishable, size_bound
+from clew.machines.deciding.diagnosis import redundancy
+from clew.machines.deciding.encodes import encodes, surprises
+from clew.machines.deciding.optimal import Choice, optimal, policy_iteration, ranking
+from clew.machines.deciding.pairs import Pairs, decide_pairs
+from clew.machines.deciding.perfect import perfect
+from clew.machines.deciding.potential import potential_sparsity
+from clew.machines.deciding.witness import pooling_machine
+from clew.machines.model.belief import Filter, close, filter_machine
+from clew.machines.worlds.gallery import make
+from clew.machines.worlds.library.cue import cue_machine
+from clew.machines.worlds.library.mystery_cell import goal_machine
 
 
 def pairs_of(pomdp: Pomdp) -> Pairs:

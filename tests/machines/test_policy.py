@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.machines.belief import close, filter_machine
-from clew.machines.encodes import encodes
-from clew.machines.formats import read
-from clew.machines.gallery import make
-from clew.machines.library.mystery_cell import goal_machine
-from clew.machines.policy import optimal, ranking
-from clew.machines.pomdp import Pomdp
-from clew.machines.potential import (
+from clew.machines.certificates.verify import verify
+from clew.machines.deciding.encodes import encodes
+from clew.machines.deciding.optimal import optimal, ranking
+from clew.machines.deciding.potential import (
     canonical_kernel,
     greedy,
     occupancy,
     potential_sparsity,
     reference_kernel,
 )
-from clew.machines.spaces import spaces
-from clew.machines.verify import verify
+from clew.machines.deciding.spaces import spaces
+from clew.machines.formats import read
+from clew.machines.model.belief import close, filter_machine
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.worlds.gallery import make
+from clew.machines.worlds.library.mystery_cell import goal_machine
 from tests.machines.playing import controllers_on, returns
 from tests.machines.tiny import tiny_pomdps
 

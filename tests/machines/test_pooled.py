@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from clew.machines import Pomdp, classify, gallery
-from clew.machines.belief import close
-from clew.machines.pairs import Pairs, decide_pairs
-from clew.machines.pooled import pooled
-from clew.machines.roads import fork
-from clew.machines.verify import Rejected, verify
+from clew.machines.certificates.verify import Rejected, verify
+from clew.machines.deciding.pairs import Pairs, decide_pairs
+from clew.machines.deciding.pooled import pooled
+from clew.machines.deciding.witness import fork
+from clew.machines.model.belief import close
 from tests.machines.tiny import tiny_pomdps
 
 

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, gallery
-from clew.machines.belief import close
-from clew.machines.bound import size_bound
-from clew.machines.machine import Edge
-from clew.machines.pairs import decide_pairs
-from clew.machines.structure import Refuted, admits
-from clew.machines.unencodable import Unencodable, unencodable
-from clew.machines.verify import Rejected, verify
+from clew.machines.certificates.claims import Refuted, Unencodable
+from clew.machines.certificates.verify import Rejected, verify
+from clew.machines.deciding.density import size_bound
+from clew.machines.deciding.pairs import decide_pairs
+from clew.machines.deciding.structure import admits
+from clew.machines.deciding.unencodable import unencodable
+from clew.machines.model.belief import close
+from clew.machines.model.reward_machine import Edge
 
 
 def proof(name: str, **options: object) -> Unencodable | None:

@@ -9,17 +9,25 @@ from typing import Any
 import pytest
 
 from clew.machines import Edge, Labelling, PomdpRM, RewardMachine
-from clew.machines.belief import close
-from clew.machines.bound import size_bound
-from clew.machines.density import Dense, Sparse, density
-from clew.machines.encodes import Differs, Encodes, encodes
-from clew.machines.gallery import make
-from clew.machines.library.cue import cue_machine
-from clew.machines.pairs import decide_pairs
-from clew.machines.perfect import Mixed, Perfect, perfect
-from clew.machines.policy import optimal
-from clew.machines.structure import Refuted, admits
-from clew.machines.verify import Rejected, verify
+from clew.machines.certificates.claims import (
+    Dense,
+    Differs,
+    Encodes,
+    Mixed,
+    Perfect,
+    Refuted,
+    Sparse,
+)
+from clew.machines.certificates.verify import Rejected, verify
+from clew.machines.deciding.density import density, size_bound
+from clew.machines.deciding.encodes import encodes
+from clew.machines.deciding.optimal import optimal
+from clew.machines.deciding.pairs import decide_pairs
+from clew.machines.deciding.perfect import perfect
+from clew.machines.deciding.structure import admits
+from clew.machines.model.belief import close
+from clew.machines.worlds.gallery import make
+from clew.machines.worlds.library.cue import cue_machine
 
 ONE = Fraction(1)
 

@@ -14,15 +14,15 @@ import pytest
 
 from clew import envs
 from clew.envs.worlds.mystery_path.levels import Level
-from clew.machines import Pomdp
-from clew.machines.belief import close
-from clew.machines.bound import size_bound
-from clew.machines.density import Sparse, density
-from clew.machines.pairs import decide_pairs
-from clew.machines.policy import optimal, ranking
-from clew.machines.profile import Profile, profile
-from clew.machines.redundancy import redundancy
-from clew.machines.verify import verify
+from clew.machines import from_env
+from clew.machines.certificates.claims import Sparse
+from clew.machines.certificates.verify import verify
+from clew.machines.deciding.density import density, size_bound
+from clew.machines.deciding.diagnosis import redundancy
+from clew.machines.deciding.optimal import optimal, ranking
+from clew.machines.deciding.pairs import decide_pairs
+from clew.machines.deciding.profile import Profile, profile
+from clew.machines.model.belief import close
 from clew.validate import BadInput
 
 
@@ -37,7 +37,7 @@ def supervised(counted: Profile) -> dict[str, tuple[int, int]]:
 def test_memory_s_supervises_the_cue_and_nothing_else(
     size: int, states: int, posteriors: int, pairs: int, cue: int, pose: int, arrangement: int
 ) -> None:
-    pomdp = Pomdp.from_env(envs.make(f"MiniGrid-MemoryS{size}", view=3))
+    pomdp = from_env(envs.make(f"MiniGrid-MemoryS{size}", view=3))
     beliefs = close(pomdp)
     assert (len(pomdp.states), len(beliefs.cells)) == (states, posteriors)
     decided = decide_pairs(beliefs)
@@ -60,7 +60,7 @@ def test_memory_s_supervises_the_cue_and_nothing_else(
 @pytest.mark.parametrize("reward", ["sparse", "dense"])
 def test_tiny_reproduce(reward: str) -> None:
     env = envs.make("TinyReproduce", k=3, v=2)
-    beliefs = close(Pomdp.from_env(env, reward=reward))
+    beliefs = close(from_env(env, reward=reward))
     best = optimal(beliefs)
     assert redundancy(best).holds
     assert ranking(best).misranked == (reward == "sparse")
@@ -73,7 +73,7 @@ def test_tiny_reproduce(reward: str) -> None:
 def test_enumeration_follows_the_world() -> None:
     """Random episodes of the world, retraced in the POMDP."""
     env = envs.make("MiniGrid-MemoryS7", view=3)
-    pomdp = Pomdp.from_env(env)
+    pomdp = from_env(env)
     step = jax.jit(env.step)
     rng = np.random.default_rng(0)
     for episode in range(5):
@@ -100,15 +100,15 @@ def test_a_reward_that_depends_on_more_is_noticed() -> None:
     env = envs.make("MiniGrid-MemoryS7", view=3)
     for reward in ("distractor", "native"):
         with pytest.raises(BadInput, match=r"too few.*the time or the past"):
-            Pomdp.from_env(env, reward=reward)
+            from_env(env, reward=reward)
     with pytest.raises(BadInput, match=r"4\^10 = 1,048,576 sequences; at most 200,000"):
-        Pomdp.from_env("TinyReproduce")
+        from_env("TinyReproduce")
 
 
 def test_a_reward_that_reads_the_past_has_it_among_its_variables() -> None:
     env = envs.make("MysteryPath-Grid", size=3, actions="cardinal")
     paths = ((1, 4, 7), (1, 0, 3, 6, 7))
-    pomdp = Pomdp.from_env(env, levels=straight(paths), reward="aligned")
+    pomdp = from_env(env, levels=straight(paths), reward="aligned")
     assert set(pomdp.variables) == {"path", "pose", "tested"}
     assert {b.reward for row in pomdp.steps for way in row for b in way} == {0, 1, Fraction(1, 10)}
 
@@ -126,7 +126,7 @@ def test_mystery_path_supervises_nothing() -> None:
     """From the left to the right of 3×3 tiles by the middle row, or around above or below."""
     env = envs.make("MysteryPath-Grid", size=3, actions="cardinal")
     paths = ((1, 4, 7), (1, 0, 3, 6, 7), (1, 2, 5, 8, 7))
-    beliefs = close(Pomdp.from_env(env, levels=straight(paths)))
+    beliefs = close(from_env(env, levels=straight(paths)))
     decided = decide_pairs(beliefs)
     assert not decided.route
     counted = profile(decided, optimal(beliefs))
@@ -138,7 +138,7 @@ def test_mystery_path_supervises_nothing() -> None:
 
 def test_a_small_limit_is_kept() -> None:
     with pytest.raises(BadInput, match="more than limit=10 states"):
-        Pomdp.from_env(envs.make("MiniGrid-MemoryS7", view=3), limit=10)
+        from_env(envs.make("MiniGrid-MemoryS7", view=3), limit=10)
 
 
 class Corridor(gymnasium.Env):
@@ -163,7 +163,7 @@ class Corridor(gymnasium.Env):
 
 
 def test_a_gymnasium_environment() -> None:
-    pomdp = Pomdp.from_env(Corridor(), latent=lambda env: {"x": env.x}, seeds=range(3))
+    pomdp = from_env(Corridor(), latent=lambda env: {"x": env.x}, seeds=range(3))
     assert pomdp.variables["x"] == (0, 1, 2, 3, "end")
     assert [b.probability for b in pomdp.start] == [Fraction(1, 3)] * 3
     beliefs = close(pomdp)
@@ -183,4 +183,4 @@ def test_a_gymnasium_environment() -> None:
 )
 def test_mistakes(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        Pomdp.from_env(**arguments)
+        from_env(**arguments)

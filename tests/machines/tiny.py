@@ -9,7 +9,7 @@ from itertools import islice
 from hypothesis import strategies as st
 
 from clew.machines import Begin, Branch, Pomdp
-from clew.machines.belief import Filter
+from clew.machines.model.belief import Filter
 
 PRIME = 2**61 - 1
 Site = tuple[int, int]

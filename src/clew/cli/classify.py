@@ -15,11 +15,10 @@ from clew.cli.arguments import Subject
 from clew.cli.words import about_machine, about_profile, about_verdict, diagnosis_words
 from clew.machines import classify as decide
 from clew.machines import gallery
-from clew.machines.classify import POSTERIORS, Classification, summary
-from clew.machines.examine import examine
-from clew.machines.machine import RewardMachine
-from clew.machines.pomdp import Pomdp
-from clew.machines.product import PomdpRM
+from clew.machines.deciding.classify import POSTERIORS, Classification, summary
+from clew.machines.deciding.examine import examine
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.reward_machine import PomdpRM, RewardMachine
 from clew.validate import BadInput, hint, listing, one_of
 
 DRAWN = 60

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from clew.machines.classify import Classification, in_words
-from clew.machines.density import Dense, Sparse, Undecided
-from clew.machines.encodes import Encodes
-from clew.machines.examine import Examination
-from clew.machines.perfect import Perfect
-from clew.machines.potential import CAUTION
-from clew.machines.product import PomdpRM
-from clew.machines.unencodable import Unencodable
+from clew.machines.certificates.claims import (
+    Dense,
+    Encodes,
+    Perfect,
+    Sparse,
+    Undecided,
+    Unencodable,
+)
+from clew.machines.deciding.classify import Classification, in_words
+from clew.machines.deciding.examine import Examination
+from clew.machines.deciding.potential import CAUTION
+from clew.machines.model.reward_machine import PomdpRM
 
 
 def about_verdict(answer: Classification) -> Iterator[str]:

@@ -3,27 +3,45 @@
     from clew.machines import Pomdp, classify, gallery
     answer = classify(gallery.make("Cue"))
 
-Nothing here imports jax but `jax_worlds`, which `Pomdp.from_env` imports when it is asked to.
+In the order of reading: `model` (what is reasoned about), `deciding` (the answers),
+`certificates` (the proofs, checked by `verify`), `exact` (the algebra), `worlds` (where POMDPs
+come from), `formats` and `draw` (files and pictures), `tasks` (what is proved of a study's tasks).
+Nothing here imports jax, except what `from_env` imports when it is called.
 """  # fmt: skip
 
-from clew.machines import gallery
-from clew.machines.belief import Filter, close, filter_machine
-from clew.machines.bound import size_bound
-from clew.machines.classify import Classification, classify
-from clew.machines.density import Dense, Sparse, Undecided, density
-from clew.machines.encodes import Differs, Encodes, encodes, surprises
-from clew.machines.examine import examine
-from clew.machines.machine import Edge, Label, Labelling, RewardMachine
-from clew.machines.pairs import decide_pairs
-from clew.machines.perfect import Mixed, Perfect, perfect
-from clew.machines.policy import optimal, ranking
-from clew.machines.pomdp import Begin, Branch, Pomdp
-from clew.machines.potential import greedy, potential_sparsity
-from clew.machines.product import PomdpRM, with_latent_machine
-from clew.machines.profile import profile
-from clew.machines.redundancy import redundancy
-from clew.machines.structure import Refuted, admits
-from clew.machines.verify import Rejected, verify
+from clew.machines.certificates.claims import (
+    Dense,
+    Differs,
+    Encodes,
+    Mixed,
+    Perfect,
+    Refuted,
+    Sparse,
+    Undecided,
+)
+from clew.machines.certificates.verify import Rejected, verify
+from clew.machines.deciding.classify import Classification, classify
+from clew.machines.deciding.density import density, size_bound
+from clew.machines.deciding.diagnosis import redundancy
+from clew.machines.deciding.encodes import encodes, surprises
+from clew.machines.deciding.examine import examine
+from clew.machines.deciding.optimal import optimal, ranking
+from clew.machines.deciding.pairs import decide_pairs
+from clew.machines.deciding.perfect import perfect
+from clew.machines.deciding.potential import greedy, potential_sparsity
+from clew.machines.deciding.profile import profile
+from clew.machines.deciding.structure import admits
+from clew.machines.model.belief import Filter, close, filter_machine
+from clew.machines.model.pomdp import Begin, Branch, Pomdp
+from clew.machines.model.reward_machine import (
+    Edge,
+    Label,
+    Labelling,
+    PomdpRM,
+    RewardMachine,
+    with_latent_machine,
+)
+from clew.machines.worlds import from_env, gallery
 
 __all__ = [
     "Begin",
@@ -53,6 +71,7 @@ __all__ = [
     "encodes",
     "examine",
     "filter_machine",
+    "from_env",
     "gallery",
     "greedy",
     "optimal",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clew.machines import Begin, Branch, Edge, Labelling, Pomdp, PomdpRM, RewardMachine
 from clew.machines.formats import FIRST
-from clew.machines.formats.cassandra.tree import RESERVED
+from clew.machines.formats.cassandra.parser import RESERVED
 
 WORDS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,6}", fullmatch=True).filter(
     lambda word: word not in RESERVED

@@ -16,7 +16,7 @@ from clew.machines.formats.numbers import (
     single,
     written,
 )
-from clew.machines.formats.place import ParseError, Place
+from clew.machines.formats.text import ParseError, Place
 
 HERE = Place(1, 1)
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from clew.machines import Pomdp, classify
-from clew.machines.density import Sparse
+from clew.machines.certificates.claims import Sparse, Unencodable
 from clew.machines.formats import clew_json, parse_clew_json, parse_pomdp, pomdp_text, read
-from clew.machines.unencodable import Unencodable
 
 FOLDER = os.environ.get("CLEW_POMDP_FILES")
 FILES = sorted(Path(FOLDER).glob("*.POMDP")) if FOLDER else []

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from clew.machines import RewardMachine
 from clew.machines.formats import Limits, ParseError, machine_text, parse_machine
-from clew.machines.formats.place import Place
 from clew.machines.formats.rmtext.formula import formula_text, holds, parse_formula, subsets
+from clew.machines.formats.text import Place
 from clew.validate import BadInput
 
 OFFICE = """0 # coffee, then the office; a plant ends it

@@ -20,7 +20,7 @@ from clew.machines.formats import (
     read,
     write,
 )
-from clew.machines.machine import Edge
+from clew.machines.model.reward_machine import Edge
 from clew.validate import BadInput
 from tests.machines.formats.strategies import (
     WORDS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.machines.draw.scene import scene
-from clew.machines.machine import RewardMachine
+from clew.machines.model.reward_machine import RewardMachine
 
 
 def to_dot(machine: RewardMachine) -> str:

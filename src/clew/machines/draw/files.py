@@ -6,7 +6,7 @@ import os
 
 from clew.machines.draw.picture import picture
 from clew.machines.draw.svg import svg
-from clew.machines.machine import RewardMachine
+from clew.machines.model.reward_machine import RewardMachine
 from clew.validate import BadInput
 
 

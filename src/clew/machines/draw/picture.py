@@ -10,7 +10,7 @@ from clew.machines.draw.ranks import place
 from clew.machines.draw.routes import HEAD
 from clew.machines.draw.scene import Scene, scene
 from clew.machines.draw.settle import Settled, settle
-from clew.machines.machine import RewardMachine
+from clew.machines.model.reward_machine import RewardMachine
 
 ROOMINESS = (1.0, 1.2, 1.45, 1.75, 2.2)
 ROOM = 20.0

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from clew.machines.draw.typeset import Line, Run, printable, state_name
 from clew.machines.formats.rmtext.formula import formula_text
-from clew.machines.machine import Edge, Label, RewardMachine
+from clew.machines.model.reward_machine import Edge, Label, RewardMachine
 
 OTHERWISE = "o/w"
 SIMPLE = 6

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from clew.machines.formats.place import ParseError, Place
+from clew.machines.formats.text import ParseError, Place
 
 K = TypeVar("K")
 

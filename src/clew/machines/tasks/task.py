@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from clew.machines.rationals import meant_by
+from clew.machines.exact.numbers import meant_by
 from clew.validate import BadInput
 
 UNDECIDED = "undecided"
@@ -58,7 +58,7 @@ class Finding:
 
     task: Task
     summary: Mapping[str, Any] | None = None
-    """`clew.machines.classify.summary` of the answer."""
+    """`clew.machines.deciding.classify.summary` of the answer."""
     smaller: Mapping[str, Any] = field(default_factory=dict)
     """Options of the world that was looked at, where they are not the task's own."""
     refused: str = ""
@@ -92,7 +92,7 @@ def decide(task: Task) -> Finding:
 
 def _answer(task: Task, instead: Mapping[str, Any]) -> dict[str, Any]:
     from clew import envs
-    from clew.machines.classify import classify, summary
+    from clew.machines.deciding.classify import classify, summary
     from clew.machines.worlds import from_env
 
     world = envs.make(task.environment, **{**task.options, **instead})

@@ -1,94 +1,246 @@
-"""A syntax tree of the `.POMDP` format, looked up and filled in: names, exact tables, rules."""
+"""T, O and R as the statements of a `.POMDP` file fill them, later ones over earlier ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 
-from clew.machines.formats.cassandra.filling import Exact, Filling, exactly, sums_to_one
-from clew.machines.formats.cassandra.names import Names
-from clew.machines.formats.cassandra.rewards import Rewards
-from clew.machines.formats.cassandra.tree import SETS, Start, Tree
-from clew.machines.formats.limits import Limits
-from clew.machines.formats.numbers import Snap, Written, single
-from clew.machines.formats.place import ParseError
+from clew.machines.formats.cassandra.parser import NUMBER, SETS, STAR, Entry, Listing, Token, Tree
+from clew.machines.formats.numbers import Snap, Written, distribution, single
+from clew.machines.formats.text import Limits, ParseError, Place
+from clew.validate import hint
+
+Exact = dict[int, Fraction]
+KINDS = {
+    "T": ("actions", "states", "states"),
+    "O": ("actions", "states", "observations"),
+    "R": ("actions", "states", "states", "observations"),
+}
+"""What the parts of an entry refer to."""
+ROW_OF = {"T": "the transition probabilities from", "O": "the observation probabilities in"}
 
 
-@dataclass(frozen=True)
-class Tables:
-    """What a file says, exactly. Rows are sparse: what is absent has probability zero."""
+class Filling:
+    """Rows of T and O by (table, action, state), and rules for R."""
 
-    states: tuple[str, ...]
-    actions: tuple[str, ...]
-    observations: tuple[str, ...]
-    discount: Fraction
-    start: Exact
-    transition: list[list[Exact]]
-    """By action and state."""
-    observation: list[list[Exact]]
-    """By action and next state."""
-    reward: Rewards
-    snaps: tuple[Snap, ...]
-    """Decimals that were taken for fractions."""
+    def __init__(self, names: Names, limits: Limits):
+        self.names, self.limits, self.spent = names, limits, 0
+        self.rows: dict[tuple[str, int, int], dict[int, Written]] = {}
+        self.places: dict[tuple[str, int, int], Place] = {}
+        self.rewards = Rewards()
 
-
-def tables(tree: Tree, limits: Limits) -> Tables:
-    """Fill in the tables that `tree` describes; every row adds up to exactly one."""
-    discount, values = tree.discount, tree.values
-    if discount is None or values is None or len(tree.sets) < len(SETS):
-        missing = [name for name in ("discount", "values") if getattr(tree, name) is None]
-        missing += [name for name in SETS if name not in tree.sets]
-        wanted = " and ".join(f"'{name}:'" for name in missing)
-        raise ParseError(f"the file does not say {' and '.join(missing)}", tree.end, "", wanted)
-    names, snaps = Names(tree, limits), list[Snap]()
-    gamma, start = _discount(discount, snaps), _start(tree.start, names, snaps)
-    filling = Filling(names, limits)
-    for entry in tree.entries:
-        if entry.table == "R":
-            filling.pay(entry, -1 if values.text == "cost" else 1, snaps)
+    def fill(self, entry: Entry, start: Exact) -> None:
+        """Set the cells of T or O that `entry` names."""
+        kinds, given = KINDS[entry.table], len(entry.keys)
+        actions, states, columns = (
+            self.names.find(entry.keys[part], kind)
+            if part < given
+            else range(len(self.names.of[kind]))
+            for part, kind in enumerate(kinds)
+        )
+        self.spend(entry, len(actions) * len(states) * len(columns))
+        height = len(states) if given == 1 else 1
+        if entry.shorthand is None:
+            contents = _numbers(entry, height, 1 if given == 3 else len(columns))
         else:
-            filling.fill(entry, start)
-    return Tables(
-        *(names.of[kind] for kind in SETS),
-        discount=gamma,
-        start=start,
-        transition=filling.exact("T", tree.end, snaps),
-        observation=filling.exact("O", tree.end, snaps),
-        reward=filling.rewards,
-        snaps=tuple(dict.fromkeys(snaps)),
-    )
+            contents = _shorthand(entry, height, len(columns), start)
+        for a in actions:
+            for nth, s in enumerate(states):
+                here = (entry.table, a, s)
+                row = contents[nth % height]
+                filled = row * len(columns) if given == 3 else row
+                self.rows.setdefault(here, {}).update(zip(columns, filled, strict=True))
+                self.places[here] = entry.place
+
+    def pay(self, entry: Entry, sign: int, snaps: list[Snap]) -> None:
+        """Add the rules for R that `entry` states."""
+        given = len(entry.keys)
+        if given == 1 or entry.shorthand is not None:
+            token = entry.shorthand or entry.keys[0]
+            wanted = "R: action : state : next state : observation and a number, or a row or matrix"
+            message = "a reward is a number, or numbers for an action and state at least"
+            raise ParseError(message, token.place, token.text, wanted)
+        head = [
+            None if key.text == "*" else self.names.find(key, kind)[0]
+            for key, kind in zip(entry.keys, KINDS["R"], strict=False)
+        ]
+        height = len(self.names.of["states"]) if given == 2 else 1
+        width = len(self.names.of["observations"]) if given < 4 else 1
+        self.spend(entry, height * width)
+        for s2, row in enumerate(_numbers(entry, height, width, probabilities=False)):
+            for o, number in enumerate(row):
+                a, s, t, seen = (*head, *(s2, o)[given - 2 :])
+                self.rewards.add((a, s, t, seen), sign * single(number, snaps))
+
+    def exact(self, table: str, end: Place, snaps: list[Snap]) -> list[list[Exact]]:
+        """Every row of a table, by action and state, as the probabilities it means."""
+        return [
+            [
+                sums_to_one(
+                    self.rows.get((table, a, s), {}),
+                    f"{ROW_OF[table]} {state!r} under {action!r}",
+                    self.places.get((table, a, s), end),
+                    snaps,
+                )
+                for s, state in enumerate(self.names.of["states"])
+            ]
+            for a, action in enumerate(self.names.of["actions"])
+        ]
+
+    def spend(self, entry: Entry, cells: int) -> None:
+        """Count the cells that `entry` sets, before they are set."""
+        self.spent += cells
+        self.limits.check("cells", self.spent, entry.place, "the statements set too many cells")
 
 
-def _discount(number: Written, snaps: list[Snap]) -> Fraction:
-    value = single(number, snaps)
-    if not 0 < value < 1:
-        wanted = "a number above 0 and below 1"
-        raise ParseError("this is no discount", number.place, number.text, wanted)
-    return value
+def sums_to_one(row: dict[int, Written], what: str, place: Place, snaps: list[Snap]) -> Exact:
+    """The probabilities that a row means, or an error with their sum."""
+    reading = distribution(row, snaps)
+    if reading is None:
+        total = sum((number.value for number in row.values()), Fraction(0))
+        raise ParseError(f"{what} add up to {float(total):.10g}", place, None, "exactly 1")
+    return reading
 
 
-def _start(start: Start | None, names: Names, snaps: list[Snap]) -> Exact:
-    """The first belief; uniform over all states where the file does not say."""
-    n = len(names.of["states"])
-    chosen = set(range(n))
-    if start is not None and start.how == "vector":
-        first = start.vector[0]
-        # of one state only, "1" is its probability
-        if len(start.vector) == 1 and first.text.isdigit() and (n > 1 or not first.value):
-            return {_state(first, n): Fraction(1)}
-        exactly(n, start.vector, start.place)
-        row = dict(enumerate(start.vector))
-        return sums_to_one(row, "the start probabilities", start.place, snaps)
-    if start is not None and start.how != "uniform":
-        listed = {i for token in start.states for i in names.find(token, "states")}
-        chosen = listed if start.how == "include" else chosen - listed
-        if not chosen:
-            raise ParseError("this excludes every state", start.place, "start", "a state left")
-    return {state: Fraction(1, len(chosen)) for state in sorted(chosen)}
+def exactly(n: int, numbers: Sequence[Written], place: Place, probabilities: bool = True) -> None:
+    """Refuse fewer numbers than `n`, more, and numbers that are no probabilities."""
+    if len(numbers) > n:
+        extra = numbers[n]
+        raise ParseError(f"{n} numbers belong here", extra.place, extra.text, "the next statement")
+    if len(numbers) < n:
+        last = numbers[-1]
+        raise ParseError(
+            f"the statement at {place} has {len(numbers)} numbers, the last one here",
+            last.place,
+            last.text,
+            f"{n} numbers",
+        )
+    for number in numbers if probabilities else ():
+        if number.value > 1:
+            raise ParseError("this is no probability", number.place, number.text, "0 to 1")
 
 
-def _state(number: Written, n: int) -> int:
-    if number.value >= n:
-        wanted = f"one state from 0 to {n - 1}, or {n} probabilities"
-        raise ParseError(f"there are {n} states", number.place, number.text, wanted)
-    return int(number.value)
+def _numbers(
+    entry: Entry, height: int, width: int, probabilities: bool = True
+) -> list[list[Written]]:
+    exactly(height * width, entry.numbers, entry.place, probabilities)
+    return [list(entry.numbers[r * width : (r + 1) * width]) for r in range(height)]
+
+
+def _shorthand(entry: Entry, height: int, width: int, start: Exact) -> list[list[Written]]:
+    """The rows that a word stands for: `uniform`, `reset` to the start, or `identity`."""
+    word, given = entry.shorthand, len(entry.keys)
+    assert word is not None
+    allowed = ["uniform"] if given < 3 else []
+    if entry.table == "T":
+        allowed += ["reset", "identity"][: max(3 - given, 0)]
+    if word.text not in allowed:
+        wanted = " or ".join(("numbers", *map(repr, allowed)))
+        raise ParseError("this word cannot stand here", word.place, word.text, wanted)
+    same = {"uniform": dict.fromkeys(range(width), Fraction(1, width)), "reset": start}
+    rows = (same.get(word.text, {r: Fraction(1)}) for r in range(height))
+    return [
+        [Written(p, 0, str(p), word.place) for p in (row.get(c, Fraction(0)) for c in range(width))]
+        for row in rows
+    ]
+
+
+LONGEST_COUNT = 18
+"""Digits of a count or an index; more is refused without being converted."""
+
+
+class Names:
+    """Declared names by kind ("states", …), and what a reference to one of them means."""
+
+    def __init__(self, tree: Tree, limits: Limits):
+        counts = {kind: _count(tree.sets[kind]) for kind in SETS}
+        limits.of_tables(tree.sets["states"].place, **counts)
+        self.of = {kind: _names(tree.sets[kind], counts[kind]) for kind in SETS}
+        self._index = {
+            kind: {name: i for i, name in enumerate(names)} for kind, names in self.of.items()
+        }
+
+    def find(self, token: Token, kind: str) -> Sequence[int]:
+        """The indices that `token`, a name, a number from 0 or a wildcard, stands for."""
+        names = self.of[kind]
+        if token.kind == STAR:
+            return range(len(names))
+        if token.kind == NUMBER:
+            index = _whole(token, f"number of one of the {kind}")
+            if index >= len(names):
+                span = f"a number from 0 to {len(names) - 1}, a name or '*'"
+                raise ParseError(f"there are {len(names)} {kind}", token.place, token.text, span)
+            return (index,)
+        if token.text not in self._index[kind]:
+            near = hint(token.text, names)
+            raise ParseError(
+                f"this is none of the {kind}{near}",
+                token.place,
+                token.text,
+                f"a name that '{kind}:' lists, its number or '*'",
+            )
+        return (self._index[kind][token.text],)
+
+
+def _count(listing: Listing) -> int:
+    if listing.count is None:
+        return len(listing.names)
+    count = _whole(listing.count, "count")
+    if count < 1:
+        raise ParseError(
+            "there has to be one", listing.count.place, listing.count.text, "1 or more"
+        )
+    return count
+
+
+def _names(listing: Listing, count: int) -> tuple[str, ...]:
+    if listing.count is not None:
+        return tuple(str(i) for i in range(count))
+    seen: set[str] = set()
+    for token in listing.names:
+        if token.text in seen:
+            raise ParseError("this name is listed twice", token.place, token.text)
+        seen.add(token.text)
+    return tuple(token.text for token in listing.names)
+
+
+def _whole(token: Token, what: str) -> int:
+    if not token.text.isdigit() or len(token.text) > LONGEST_COUNT:
+        raise ParseError(
+            f"this is no {what}",
+            token.place,
+            token.text,
+            f"a whole number of at most {LONGEST_COUNT} digits",
+        )
+    return int(token.text)
+
+
+Cell = tuple[int, int, int, int]
+"""Action, state, next state, observation."""
+Pattern = tuple[int | None, int | None, int | None, int | None]
+"""A cell of which some parts may be anything."""
+
+
+class Rewards:
+    """Rules, later ones before earlier ones; a cell without a rule pays 0."""
+
+    def __init__(self) -> None:
+        self._rules: dict[Pattern, tuple[int, Fraction]] = {}
+        self._shapes: dict[tuple[bool, ...], None] = {}
+        self._count = 0
+
+    def add(self, pattern: Pattern, value: Fraction) -> None:
+        """A new rule, which overrides the older ones wherever it fits."""
+        self._count += 1
+        self._rules[pattern] = (self._count, value)
+        self._shapes[tuple(part is not None for part in pattern)] = None
+
+    def __call__(self, cell: Cell) -> Fraction:
+        """What `cell` pays. There are at most sixteen shapes of pattern, so few look-ups."""
+        newest, reward = 0, Fraction(0)
+        for shape in self._shapes:
+            a, s, t, o = (part if fixed else None for part, fixed in zip(cell, shape, strict=True))
+            age, value = self._rules.get((a, s, t, o), (0, reward))
+            if age > newest:
+                newest, reward = age, value
+        return reward

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from clew.machines.formats.cassandra.tree import RESERVED
+from clew.machines.formats.cassandra.parser import RESERVED
 from clew.machines.formats.numbers import distribution, recognisable, written
-from clew.machines.formats.place import Place
-from clew.machines.pomdp import Branch, Pomdp
+from clew.machines.formats.text import Place
+from clew.machines.model.pomdp import Branch, Pomdp
 from clew.validate import BadInput
 
 Law = Mapping[int, Fraction]

@@ -16,8 +16,8 @@ from clew.machines.formats.clewjson.fields import (
     texts,
 )
 from clew.machines.formats.clewjson.text import KINDS, Node
-from clew.machines.formats.limits import Limits
-from clew.machines.pomdp import Begin, Branch, Pomdp
+from clew.machines.formats.text import Limits
+from clew.machines.model.pomdp import Begin, Branch, Pomdp
 
 Index = Mapping[str, int]
 

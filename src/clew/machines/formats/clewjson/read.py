@@ -24,10 +24,9 @@ from clew.machines.formats.clewjson.schema import (
     Model,
 )
 from clew.machines.formats.clewjson.text import Node, parse_json
-from clew.machines.formats.limits import LIMITS, Limits
-from clew.machines.machine import Edge, Label, Labelling, RewardMachine
-from clew.machines.pomdp import Pomdp
-from clew.machines.product import PomdpRM
+from clew.machines.formats.text import LIMITS, Limits
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
 
 
 def parse_clew_json(text: str, limits: Limits = LIMITS) -> Model:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from clew.machines.machine import RewardMachine
-from clew.machines.pomdp import Pomdp
-from clew.machines.product import PomdpRM
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.reward_machine import PomdpRM, RewardMachine
 
 FORMAT, VERSION = "clew.machines", 1
 POMDP, MACHINE, PRODUCT = "pomdp", "reward machine", "pomdp with reward machine"

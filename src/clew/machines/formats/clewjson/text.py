@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from clew.machines.formats.limits import LIMITS, Limits
 from clew.machines.formats.numbers import written
-from clew.machines.formats.place import ParseError, Place
+from clew.machines.formats.text import LIMITS, Limits, ParseError, Place
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')

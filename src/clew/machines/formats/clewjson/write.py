@@ -9,8 +9,8 @@ from numbers import Integral
 from typing import Any
 
 from clew.machines.formats.clewjson.schema import FORMAT, MACHINE, POMDP, PRODUCT, VERSION, Model
-from clew.machines.machine import Labelling, RewardMachine
-from clew.machines.pomdp import Pomdp
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.reward_machine import Labelling, RewardMachine
 from clew.validate import BadInput
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from clew.machines.formats.place import ParseError, Place
-from clew.machines.machine import Label
+from clew.machines.formats.text import ParseError, Place
+from clew.machines.model.reward_machine import Label
 
 _LITERAL = re.compile(r"(\s*)((?:!\s*)*)([^\s!&|()'\",\\#]+)\s*")
 

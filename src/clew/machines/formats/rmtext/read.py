@@ -15,9 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from clew.machines.formats.limits import LIMITS, Limits
 from clew.machines.formats.numbers import written
-from clew.machines.formats.place import ParseError, Place
 from clew.machines.formats.rmtext.formula import (
     Formula,
     holds,
@@ -25,7 +23,8 @@ from clew.machines.formats.rmtext.formula import (
     propositions,
     subsets,
 )
-from clew.machines.machine import Edge, Label, RewardMachine
+from clew.machines.formats.text import LIMITS, Limits, ParseError, Place
+from clew.machines.model.reward_machine import Edge, Label, RewardMachine
 
 CONSTANT = "ConstantRewardFunction"
 # no two parts of a pattern can share a run of blanks or digits: matching stays linear

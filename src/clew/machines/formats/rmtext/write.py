@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from clew.machines.formats.rmtext.formula import formula_text, subsets
 from clew.machines.formats.rmtext.read import CONSTANT
-from clew.machines.machine import Edge, Label, RewardMachine
+from clew.machines.model.reward_machine import Edge, Label, RewardMachine
 from clew.validate import BadInput, whole_number
 
 MOST = 10

@@ -1,0 +1,1 @@
+"""What can be claimed, the evidence for it, and an independent check of that evidence."""

@@ -1,0 +1,151 @@
+"""Filters, laws and spans, worked out anew from the definitions, in plain fractions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping
+from fractions import Fraction
+
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.reward_machine import PomdpRM
+
+Weights = dict[int, Fraction]
+"""An unnormalised filter: state → weight."""
+
+
+class Rejected(Exception):  # noqa: N818 (it is what happens to the certificate)
+    """The certificate does not prove what it says."""
+
+
+def demand(holds: bool, what: str) -> None:
+    """Reject unless something holds."""
+    if not holds:
+        raise Rejected(what)
+
+
+def first_filters(pomdp: Pomdp) -> dict[int, Weights]:
+    """By first observation."""
+    found: dict[int, Weights] = defaultdict(lambda: defaultdict(Fraction))
+    for s, o, p in pomdp.start:
+        found[o][s] += p
+    return found
+
+
+def next_filters(
+    pomdp: Pomdp, weights: Weights, action: int, only: Container[int] | None = None
+) -> dict[int, Weights]:
+    """By next observation; if `only` some are asked for, by those."""
+    found: dict[int, Weights] = defaultdict(lambda: defaultdict(Fraction))
+    for s, weight in weights.items():
+        for b in pomdp.steps[s][action]:
+            if only is None or b.observation in only:
+                found[b.observation][b.state] += weight * b.probability
+    return found
+
+
+def mean_reward(pomdp: Pomdp, weights: Weights, action: int) -> Fraction:
+    """E[r | h, a] for weights that sum to one."""
+    return sum(
+        (w * b.probability * b.reward for s, w in weights.items() for b in pomdp.steps[s][action]),
+        Fraction(0),
+    )
+
+
+def joint_law(pomdp: Pomdp, weights: Weights, action: int) -> dict[tuple[int, Fraction], Fraction]:
+    """Pr(o', r | h, a) for weights that sum to one."""
+    law: dict[tuple[int, Fraction], Fraction] = defaultdict(Fraction)
+    for s, w in weights.items():
+        for b in pomdp.steps[s][action]:
+            law[b.observation, b.reward] += w * b.probability
+    return dict(law)
+
+
+def normalised(weights: Mapping[int, Fraction | int]) -> Weights:
+    """Divided by their sum."""
+    total = sum(weights.values())
+    return {s: Fraction(w) / total for s, w in weights.items()}
+
+
+def along(
+    product: PomdpRM, history: tuple[int, ...], first: Mapping[int, Weights] | None = None
+) -> tuple[Weights, int]:
+    """The posterior and the machine state after a history; rejects impossible ones.
+
+    `first` are the first filters, where many histories are followed.
+    """
+    u, o = product.machine.initial, history[0]
+    filters = first_filters(product.pomdp) if first is None else first
+    demand(o in filters, "a history begins with an observation that cannot come first")
+    weights = filters[o]
+    for action, o2 in zip(history[1::2], history[2::2], strict=True):
+        filters = next_filters(product.pomdp, weights, action, (o2,))
+        demand(o2 in filters, "a history has probability zero")
+        weights, u, o = filters[o2], product.step(u, o, action, o2).state, o2
+    return normalised(weights), u
+
+
+def key_of(observation: int, weights: Weights) -> tuple:
+    """What tells a cell from all others."""
+    return observation, tuple(sorted(weights.items()))
+
+
+class _Echelon:
+    """A span in ℚⁿ, by Gaussian elimination."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, Weights]] = []
+
+    def rest(self, vector: Mapping[int, Fraction]) -> Weights:
+        left = {j: Fraction(v) for j, v in vector.items() if v}
+        for pivot, row in self.rows:
+            factor = left.get(pivot, Fraction(0))
+            if factor:
+                for j, v in row.items():
+                    left[j] = left.get(j, Fraction(0)) - factor * v
+                left = {j: v for j, v in left.items() if v}
+        return left
+
+    def add(self, vector: Mapping[int, Fraction]) -> None:
+        left = self.rest(vector)
+        if left:
+            pivot = min(left)
+            self.rows.append((pivot, {j: v / left[pivot] for j, v in left.items()}))
+
+
+def check_basis(product: PomdpRM, histories: Iterable[tuple[int, ...]]) -> list[tuple]:
+    """Reject unless these histories span all others; returns (site, posterior) of each."""
+    spans: dict[tuple[int, int], _Echelon] = defaultdict(_Echelon)
+    basis, first = [], first_filters(product.pomdp)
+    for history in histories:
+        weights, u = along(product, history, first)
+        basis.append(((history[-1], u), weights))
+        spans[history[-1], u].add(weights)
+    room = _room(product)
+    for o, weights in first.items():
+        inside = not spans[o, product.machine.initial].rest(weights)
+        demand(inside, "a first observation lies outside of the basis")
+    # a span as large as its site has room contains everything; look at the others only
+    wanting = {site for site, size in room.items() if len(spans[site].rows) < size}
+    shown = {o for o, _ in wanting}
+    for (o, u), weights in basis:
+        for action in range(len(product.pomdp.actions)):
+            for o2, after in next_filters(product.pomdp, weights, action, shown).items():
+                site = (o2, product.step(u, o, action, o2).state)
+                inside = site not in wanting or not spans[site].rest(after)
+                demand(inside, "a successor lies outside of the basis")
+    return basis
+
+
+def _room(product: PomdpRM) -> dict[tuple[int, int], int]:
+    """How many states are possible at each site."""
+    found = {(b.state, b.observation, product.machine.initial) for b in product.pomdp.start}
+    frontier = list(found)
+    while frontier:
+        s, o, u = frontier.pop()
+        for action, row in enumerate(product.pomdp.steps[s]):
+            for b in row:
+                u2 = product.step(u, o, action, b.observation).state
+                if (after := (b.state, b.observation, u2)) not in found:
+                    found.add(after)
+                    frontier.append(after)
+    return Counter((o, u) for _, o, u in found)

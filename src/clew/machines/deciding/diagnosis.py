@@ -1,0 +1,164 @@
+"""The ordered diagnosis: what an exploration bonus is expected to do to memories on this task.
+
+The gates are read in order, as the paper reads them:
+
+1. bonuses are redundant → **null**: they cannot reorder policies;
+2. every variable that good play has to remember is supervised, and one-step rewards misrank
+   actions → **equalise**: the bonus supplies what is missing, the reward trains retention;
+3. good play has to remember a variable that the reward does not supervise at all → **amplify**: the
+   bonus multiplies what an architecture retains by itself;
+4. supervised and well ranked → **null**: there is no exploratory deficit to correct.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from clew.machines.certificates.claims import Optimal
+from clew.machines.deciding.optimal import Ranking
+from clew.machines.deciding.profile import Profile, Tally
+from clew.machines.model.pomdp import Pomdp
+
+Outcome = Literal["null", "equalise", "amplify", "undecided"]
+LIMITS = (
+    "a statement about the objective and its optimal policies, not about how fast they are learned",
+    "only null, by redundancy or for a dense reward, is a theorem; amplify and equalise rest on "
+    "the study's experiments",
+    "how much has to be retained, and how well an architecture can, is not looked at",
+)
+PARTLY = (
+    "some pairs that good play tells apart may be pooled, for instance where one more look would "
+    "tell them apart before any reward depends on it; memory counts as supervised all the same"
+)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The expected effect of a bonus, why, and what the statement does not cover."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    limits: tuple[str, ...] = LIMITS
+
+
+def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diagnosis:
+    """Read the gates in order."""
+    if redundancy.holds:
+        return Diagnosis("null", (redundancy.reason,), (*LIMITS, ARRIVAL))
+    memory = required_memory(profile)
+    ranked = (
+        "one-step rewards misrank actions, even with perfect memory"
+        if ranking.misranked
+        else "one-step rewards rank an optimal action first, given perfect memory"
+    )
+    reasons = [
+        f"good play tells situations apart by {what} although they look the same; of "
+        f"{_pairs(tally.required)}, the reward forces every encoder to keep "
+        f"{tally.required_unpoolable:,} apart"
+        for what, tally in memory.items()
+    ] or ["good play tells no situations apart that look the same: no memory is required"]
+    unsupervised = any(not tally.required_unpoolable for tally in memory.values())
+    partly = any(tally.required_unpoolable < tally.required for tally in memory.values())
+    limits = LIMITS if unsupervised or not partly else (*LIMITS, PARTLY)
+    outcome: Outcome = "equalise" if ranking.misranked else "null"
+    return Diagnosis("amplify" if unsupervised else outcome, (*reasons, ranked), limits)
+
+
+def required_memory(profile: Profile) -> dict[str, Tally]:
+    """What good play has to remember: the variables that an episode is made of, or everything.
+
+    Where the agent is changes all the time, and is for the most part seen again; what is fixed
+    for the episode, and hidden, is what memory is for. Each variable is judged by the pairs that
+    differ in it alone: two that differ in another as well may be told apart by that one later.
+    """
+    alone = {name: profile.variables[name] for name in sorted(profile.fixed)}
+    for candidates in (
+        alone,
+        {" or ".join(alone): profile.level},
+        {"memory": profile.total} if not alone else {},
+    ):
+        needed = {what: tally for what, tally in candidates.items() if tally.required}
+        if needed:
+            return needed
+    return {}
+
+
+def _pairs(count: int) -> str:
+    return "this 1 pair" if count == 1 else f"these {count:,} pairs"
+
+
+ARRIVAL = (
+    "a bonus on the arrival observation, as NovelD's, adds one boundary term: the statement then "
+    "holds up to λ times one first-visit bonus"
+)
+
+
+@dataclass(frozen=True)
+class Redundancy:
+    """Whether bonuses are redundant, and why (not)."""
+
+    holds: bool
+    reason: str
+
+
+def redundancy(best: Optimal) -> Redundancy:
+    """Check the two conditions; they are sufficient, not necessary."""
+    pomdp = best.beliefs.pomdp
+    for s in sorted(pomdp.reachable() - pomdp.terminal):
+        if not _scheduled(pomdp, s):
+            return Redundancy(False, f"in {pomdp.states[s]!r}, actions change what is seen next")
+    for cell in _under_optimal_play(best):
+        posterior = best.beliefs.cells[cell].posterior
+        for action in best.actions[cell]:
+            for s, _ in posterior:
+                if survival(pomdp, s, action) < max(
+                    survival(pomdp, s, a) for a in range(len(pomdp.actions))
+                ):
+                    return Redundancy(
+                        False,
+                        f"in {pomdp.states[s]!r}, {pomdp.actions[action]!r} is optimal but ends "
+                        "the episode where another action would not",
+                    )
+    return Redundancy(
+        True,
+        "what is seen comes on a schedule that actions can only cut short, and optimal play never "
+        "cuts it short: a bonus on observations ranks policies as the reward does",
+    )
+
+
+def survival(pomdp: Pomdp, state: int, action: int) -> Fraction:
+    """The probability that the episode goes on."""
+    return sum(
+        (b.probability for b in pomdp.steps[state][action] if b.state not in pomdp.terminal),
+        Fraction(0),
+    )
+
+
+def _scheduled(pomdp: Pomdp, state: int) -> bool:
+    """Whether the law of what comes next, if anything does, is the same under all actions."""
+    laws = set()
+    for action, row in enumerate(pomdp.steps[state]):
+        alive = survival(pomdp, state, action)
+        if alive:
+            law: dict[tuple[int, int], Fraction] = {}
+            for b in row:
+                if b.state not in pomdp.terminal:
+                    key = (b.state, b.observation)
+                    law[key] = law.get(key, Fraction(0)) + b.probability / alive
+            laws.add(frozenset(law.items()))
+    return len(laws) <= 1
+
+
+def _under_optimal_play(best: Optimal) -> set[int]:
+    found = {cell for cell, _ in best.beliefs.start}
+    frontier = list(found)
+    while frontier:
+        cell = frontier.pop()
+        for action in best.actions[cell]:
+            for after in best.beliefs.rows[cell][action].after:
+                if after not in found:
+                    found.add(after)
+                    frontier.append(after)
+    return found

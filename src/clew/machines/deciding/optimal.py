@@ -1,0 +1,139 @@
+"""The best that any policy can do, and whether greed with perfect memory does it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from clew.machines.certificates.claims import Optimal
+from clew.machines.exact.linear import components, fixed_point
+from clew.machines.model.belief import Filter, Row
+
+LARGE = 300
+"""Equations that go around in one circle, beyond which a return is not worth its arithmetic."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Whether greed on one-step rewards goes wrong although it remembers everything."""
+
+    misranked: bool
+    cell: int | None
+    """Where it does."""
+    greedy_value: Fraction | None
+    """J of greed with ties broken uniformly; None if too many equations go around in circles."""
+
+
+def optimal(beliefs: Filter) -> Optimal:
+    """Policy iteration on the cells; the filter must be finite."""
+    choices = [
+        [
+            Choice(
+                row.mean,
+                tuple((after, p) for (_, p), after in zip(row.law, row.after, strict=True)),
+            )
+            for row in rows
+        ]
+        for rows in beliefs.rows
+    ]
+    best = policy_iteration(choices, beliefs.pomdp.discount)
+    value = sum((p * best.values[cell] for cell, p in beliefs.start), Fraction(0))
+    return Optimal(beliefs, best.values, best.actions, value)
+
+
+def ranking(best: Optimal) -> Ranking:
+    """Whether one-step rewards rank actions right, with perfect memory (the belief filter).
+
+    Greed is optimal iff no cell that it comes to ranks a suboptimal action first. So this is
+    decided without greed's value, which is computed only where its equations are few.
+    """
+    beliefs = best.beliefs
+    first = [_first(rows) for rows in beliefs.rows]
+    found = {cell for cell, _ in beliefs.start}
+    frontier = list(found)
+    wrong = None
+    while frontier:
+        cell = frontier.pop()
+        if wrong is None and not set(first[cell]) <= set(best.actions[cell]):
+            wrong = cell
+        for action in first[cell]:
+            new = set(beliefs.rows[cell][action].after) - found
+            found |= new
+            frontier += new
+    return Ranking(wrong is not None, wrong, _value_of(beliefs, first))
+
+
+def _first(rows: tuple[Row, ...]) -> tuple[int, ...]:
+    top = max(row.mean for row in rows)
+    return tuple(action for action, row in enumerate(rows) if row.mean == top)
+
+
+def _value_of(beliefs: Filter, actions: list[tuple[int, ...]]) -> Fraction | None:
+    """The return of playing any of the listed actions; None if it takes too much arithmetic."""
+    constants, terms = [], []
+    for rows, some in zip(beliefs.rows, actions, strict=True):
+        share = Fraction(1, len(some))
+        row: dict[int, Fraction] = defaultdict(Fraction)
+        for action in some:
+            for (_, p), after in zip(rows[action].law, rows[action].after, strict=True):
+                row[after] += beliefs.pomdp.discount * share * p
+        terms.append(row)
+        constants.append(share * sum((rows[action].mean for action in some), Fraction(0)))
+    if max(map(len, components([list(row) for row in terms]))) > LARGE:
+        return None
+    values = fixed_point(constants, terms)
+    return sum((p * values[cell] for cell, p in beliefs.start), Fraction(0))
+
+
+class Choice(NamedTuple):
+    """One action: its expected reward, and where it leads."""
+
+    reward: Fraction
+    after: tuple[tuple[int, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """V* and, for each state, every action that attains it."""
+
+    values: tuple[Fraction, ...]
+    actions: tuple[tuple[int, ...], ...]
+
+
+def policy_iteration(choices: Sequence[Sequence[Choice]], discount: Fraction) -> Optimum:
+    """Improve until no action is better; changes only where something is gained."""
+    policy = [max(range(len(some)), key=lambda a: some[a].reward) for some in choices]
+    while True:
+        values = fixed_point(
+            [some[a].reward for some, a in zip(choices, policy, strict=True)],
+            [
+                {j: discount * p for j, p in _merged(some[a].after).items()}
+                for some, a in zip(choices, policy, strict=True)
+            ],
+        )
+        worth = [[one_step(choice, values, discount) for choice in some] for some in choices]
+        better = [
+            policy[i] if max(row) == values[i] else row.index(max(row))
+            for i, row in enumerate(worth)
+        ]
+        if better == policy:
+            best = tuple(
+                tuple(a for a, q in enumerate(row) if q == values[i]) for i, row in enumerate(worth)
+            )
+            return Optimum(tuple(values), best)
+        policy = better
+
+
+def one_step(choice: Choice, values: Sequence[Fraction], discount: Fraction) -> Fraction:
+    """Q: the reward and the discounted value after it."""
+    return choice.reward + discount * sum((p * values[j] for j, p in choice.after), Fraction(0))
+
+
+def _merged(after: tuple[tuple[int, Fraction], ...]) -> dict[int, Fraction]:
+    total: dict[int, Fraction] = {}
+    for j, p in after:
+        total[j] = total.get(j, Fraction(0)) + p
+    return total

@@ -1,0 +1,151 @@
+"""Pairs of classes that share an observation, and where common words lead from them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from clew.machines.certificates.claims import Pair
+from clew.machines.model.belief import Filter
+
+Arrow = tuple[int, Pair]
+"""A next observation that both can show, and the pair it leads to."""
+
+
+def pair_of(first: int, second: int) -> tuple[Pair, int]:
+    """A pair in order, and the sign that the gap takes by it."""
+    return ((first, second), 1) if first <= second else ((second, first), -1)
+
+
+class PairGraph:
+    """The graph on which gaps are decided. Actions that do the same everywhere count once."""
+
+    def __init__(self, quotient: Classes, discount: Fraction):
+        self.quotient, self.discount = quotient, discount
+        self.actions = _different_actions(quotient)
+        self.pairs = list(_pairs(quotient))
+        self.binding: dict[Pair, list[int]] = {}
+        self.after: dict[Pair, dict[int, tuple[Arrow, ...]]] = {}
+        self.before: dict[Pair, list[tuple[Pair, int, int]]] = defaultdict(list)
+        for pair in self.pairs:
+            self._look_at(pair)
+
+    def demand(self, pair: Pair, action: int) -> tuple[Fraction, dict[Pair, Fraction]]:
+        """The equation of a binding action: Δ = constant + γ Σ coefficient · Δ(successor)."""
+        c, d = pair
+        quotient = self.quotient
+        law = quotient.chances[quotient.law[c][action]]
+        terms: dict[Pair, Fraction] = {}
+        for o, (first, second) in self.after[pair][action]:
+            # successors are stored in order; the sign says whether that turned them around
+            chance = law[o] if quotient.after[c][action][o] == first else -law[o]
+            after = (first, second)
+            terms[after] = terms[after] + chance if after in terms else chance
+        return quotient.mean[d][action] - quotient.mean[c][action], terms
+
+    def _look_at(self, pair: Pair) -> None:
+        c, d = pair
+        laws = self.quotient.law
+        known = bool(laws[c] and laws[d])
+        self.binding[pair] = [a for a in self.actions if known and laws[c][a] == laws[d][a]]
+        self.after[pair] = {a: tuple(arrows(self.quotient, pair, a)) for a in self.actions if known}
+        for action, ways in self.after[pair].items():
+            for o, after in ways:
+                self.before[after].append((pair, action, o))
+
+
+def arrows(quotient: Classes, pair: Pair, action: int) -> Iterator[Arrow]:
+    """The pairs of different classes that a common next observation leads to."""
+    first, second = (quotient.after[c][action] for c in pair)
+    for o, c in first.items():
+        d = second.get(o)
+        if d is not None and c != d:
+            yield o, ((c, d) if c < d else (d, c))
+
+
+def _pairs(quotient: Classes) -> Iterator[Pair]:
+    together: dict[int, list[int]] = defaultdict(list)
+    for number, observation in enumerate(quotient.observation):
+        together[observation].append(number)
+    for some in together.values():
+        for i, c in enumerate(some):
+            for d in some[i + 1 :]:
+                yield c, d
+
+
+def _different_actions(quotient: Classes) -> list[int]:
+    known = [c for c, law in enumerate(quotient.law) if law]
+    columns: dict[tuple, int] = {}
+    for action in range(max(map(len, quotient.law))):
+        column = tuple(
+            (
+                quotient.law[c][action],
+                quotient.mean[c][action],
+                tuple(quotient.after[c][action].values()),
+            )
+            for c in known
+        )
+        columns.setdefault(column, action)
+    return list(columns.values())
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The quotient of a filter: one representative cell a class."""
+
+    of: tuple[int, ...]
+    """The class of each cell."""
+    members: tuple[tuple[int, ...], ...]
+    observation: tuple[int, ...]
+    law: tuple[tuple[int, ...], ...]
+    """[class][action]: a number for Pr(o' | class, action); nothing for the frontier."""
+    mean: tuple[tuple[Fraction, ...], ...]
+    after: tuple[tuple[dict[int, int], ...], ...]
+    """[class][action]: o' → class."""
+    chances: tuple[dict[int, Fraction], ...]
+    """[law]: o' → probability."""
+
+
+def classes(beliefs: Filter) -> Classes:
+    """Refine by what is promised next until nothing changes."""
+    numbers: dict[tuple, int] = {}
+    law = [
+        tuple(numbers.setdefault(row.law, len(numbers)) for row in rows) for rows in beliefs.rows
+    ]
+    mean = [tuple(row.mean for row in rows) for rows in beliefs.rows]
+    frontier = [("frontier", i) for i in range(len(beliefs.rows), len(beliefs.cells))]
+    promised = [(beliefs.cells[i].observation, *law[i], *mean[i]) for i in range(len(law))]
+    now = _numbered([*promised, *frontier])
+    while True:
+        promised = [
+            (now[i], *(tuple(now[j] for j in row.after) for row in rows))
+            for i, rows in enumerate(beliefs.rows)
+        ]
+        finer = _numbered([*promised, *frontier])
+        if max(finer) == max(now):
+            break
+        now = finer
+    members: list[list[int]] = [[] for _ in range(max(now) + 1)]
+    for cell, number in enumerate(now):
+        members[number].append(cell)
+    lead = [some[0] for some in members]
+    rows = [beliefs.rows[i] if i < len(law) else () for i in lead]
+    return Classes(
+        of=tuple(now),
+        members=tuple(map(tuple, members)),
+        observation=tuple(beliefs.cells[i].observation for i in lead),
+        law=tuple(law[i] if i < len(law) else () for i in lead),
+        mean=tuple(mean[i] if i < len(law) else () for i in lead),
+        after=tuple(
+            tuple({o: now[j] for (o, _), j in zip(row.law, row.after, strict=True)} for row in some)
+            for some in rows
+        ),
+        chances=tuple(dict(law) for law in numbers),
+    )
+
+
+def _numbered(signatures: Iterable[Hashable]) -> list[int]:
+    number: dict[Hashable, int] = {}
+    return [number.setdefault(signature, len(number)) for signature in signatures]

@@ -1,0 +1,176 @@
+"""Which pairs of histories may some encoder pool?
+
+Suppose a machine that encodes the reward sends two histories with the same last observation to
+one state. It then pays both the same along every common continuation, so that its potential Ψ
+(see `encodes`) has to make up for the difference. Put Δ = Ψ(h) − Ψ(h'). An action is
+
+- *non-binding* if the two laws of the next observation differ: the machine's rewards, of which
+  there is one a next observation, can then satisfy both histories, whatever Δ is;
+- *binding* otherwise: Δ(pair) = γ Σ P(o') Δ(pair after o') − (R − R').
+
+A pair is *free* if every action is non-binding or leads to a free pair (the least fixpoint: around
+a cycle a gap would have to grow without bound). Every other pair has a binding action without
+free successors; these equations are a contraction with exactly one bounded solution, the *forced*
+gap. Where two such actions of one pair demand different gaps there is a *conflict*, and every pair
+from which some word leads to a conflict is **unpoolable**, in machines of any size.
+
+Where the filter is not finite, pairs on its frontier count as free: what is then found unpoolable
+is so, and nothing follows about the rest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from fractions import Fraction
+
+from clew.machines.certificates.claims import Pair
+from clew.machines.deciding.pair_graph import Classes, PairGraph, classes, pair_of
+from clew.machines.exact.linear import fixed_point
+from clew.machines.model.belief import Filter
+
+ZERO = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The decision for all pairs of classes of a filter."""
+
+    beliefs: Filter
+    classes: Classes
+    rank: dict[Pair, int]
+    """Of free pairs: all of its binding actions have a free successor of a smaller rank."""
+    chosen: dict[Pair, int]
+    """Of the others: the binding action whose equation forces the gap."""
+    forced: dict[Pair, Fraction]
+    """Of the others: the gap."""
+    conflicts: dict[Pair, int]
+    """Pairs where a second action, this one, demands another gap."""
+    route: dict[Pair, tuple[int, int] | None]
+    """Of unpoolable pairs: (action, o') towards the nearest conflict; None at one."""
+
+    def poolable(self, cell: int, other: int) -> bool:
+        """Whether nothing forbids that an encoder sends both cells to one state."""
+        return pair_of(self.classes.of[cell], self.classes.of[other])[0] not in self.route
+
+    def gap(self, first: int, second: int) -> Fraction | None:
+        """Δ of two classes, in this order; None where it is free."""
+        if first == second:
+            return Fraction(0)
+        pair, sign = pair_of(first, second)
+        return None if pair in self.rank else sign * self.forced[pair]
+
+
+def none_apart(beliefs: Filter) -> Pairs:
+    """The decision where a machine with one state encodes: it pools whatever looks the same."""
+    seen = tuple(cell.observation for cell in beliefs.cells)
+    alone = tuple((cell,) for cell in range(len(seen)))
+    each = Classes(tuple(range(len(seen))), alone, seen, (), (), (), ())
+    return Pairs(beliefs, each, {}, {}, {}, {}, {})
+
+
+def decide_pairs(beliefs: Filter) -> Pairs:
+    """Decide all pairs of cells that share an observation."""
+    quotient = classes(beliefs)
+    graph = PairGraph(quotient, beliefs.pomdp.discount)
+    rank = _free(graph)
+    options = {
+        pair: [
+            a for a in graph.binding[pair] if not any(q in rank for _, q in graph.after[pair][a])
+        ]
+        for pair in graph.pairs
+        if pair not in rank
+    }
+    chosen = _choose(graph, options)
+    forced = _solve(graph, chosen)
+    conflicts = _conflicts(graph, options, chosen, forced)
+    return Pairs(beliefs, quotient, rank, chosen, forced, conflicts, _routes(graph, conflicts))
+
+
+def _free(graph: PairGraph) -> dict[Pair, int]:
+    """The least fixpoint, by counting the actions that still bind each pair."""
+    bound = {pair: set(actions) for pair, actions in graph.binding.items()}
+    rank = {pair: 0 for pair, actions in bound.items() if not actions}
+    queue = deque(rank)
+    while queue:
+        pair = queue.popleft()
+        for before, action, _ in graph.before[pair]:
+            if action in bound[before]:
+                bound[before].discard(action)
+                if not bound[before]:
+                    rank[before] = rank[pair] + 1
+                    queue.append(before)
+    return rank
+
+
+def _choose(graph: PairGraph, options: dict[Pair, list[int]]) -> dict[Pair, int]:
+    """An equation for each pair that is not free: one that ends soon where there is one.
+
+    Equations that lead to solved pairs only need no solving, and keep the numbers short. Pairs
+    that are left go around in circles whatever is done; there, any choice is as good.
+    """
+    waiting = {
+        (pair, action): len({after for _, after in graph.after[pair][action]})
+        for pair, actions in options.items()
+        for action in actions
+    }
+    chosen: dict[Pair, int] = {}
+    queue: deque[Pair] = deque()
+
+    def settle(pair: Pair, action: int) -> None:
+        if pair not in chosen:
+            chosen[pair] = action
+            queue.append(pair)
+
+    for (pair, action), count in waiting.items():
+        if count == 0:
+            settle(pair, action)
+    while queue:
+        pair = queue.popleft()
+        for before, action in {(b, a) for b, a, _ in graph.before[pair]}:
+            if (before, action) in waiting:
+                waiting[before, action] -= 1
+                if waiting[before, action] == 0:
+                    settle(before, action)
+    return {**{pair: actions[0] for pair, actions in options.items()}, **chosen}
+
+
+def _solve(graph: PairGraph, chosen: dict[Pair, int]) -> dict[Pair, Fraction]:
+    place = {pair: number for number, pair in enumerate(chosen)}
+    constants, terms = [], []
+    for pair, action in chosen.items():
+        constant, after = graph.demand(pair, action)
+        constants.append(constant)
+        terms.append({place[other]: graph.discount * k for other, k in after.items()})
+    return dict(zip(chosen, fixed_point(constants, terms), strict=True))
+
+
+def _conflicts(
+    graph: PairGraph,
+    options: dict[Pair, list[int]],
+    chosen: dict[Pair, int],
+    forced: dict[Pair, Fraction],
+) -> dict[Pair, int]:
+    found = {}
+    for pair, gap in forced.items():
+        for action in options[pair]:
+            if action == chosen[pair]:
+                continue
+            constant, after = graph.demand(pair, action)
+            rest = sum((k * forced[other] for other, k in after.items() if forced[other]), ZERO)
+            if constant + graph.discount * rest != gap:
+                found[pair] = action
+                break
+    return found
+
+
+def _routes(graph: PairGraph, conflicts: dict[Pair, int]) -> dict[Pair, tuple[int, int] | None]:
+    """Backwards from the conflicts along common words, binding or not."""
+    route: dict[Pair, tuple[int, int] | None] = dict.fromkeys(conflicts)
+    queue = deque(conflicts)
+    while queue:
+        for before, action, o in graph.before[queue.popleft()]:
+            if before not in route:
+                route[before] = (action, o)
+                queue.append(before)
+    return route

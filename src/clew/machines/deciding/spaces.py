@@ -1,0 +1,96 @@
+"""All histories of a POMDP with a machine, as finitely many vectors.
+
+The unnormalised filter α(h) of a history is a vector over states, and one step of it is linear.
+The histories that end in observation o with the machine in u span a space V(o, u) of finite
+dimension, even where the posteriors are not finite. Breadth-first search finds a basis of
+histories (Schützenberger; Tzeng 1992): whatever is linear in α and holds for the basis holds for
+every history.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+
+from clew.machines.certificates.claims import History, Site, Triple, Vector
+from clew.machines.exact.linear import Span
+from clew.machines.model.belief import Stepper
+from clew.machines.model.reward_machine import PomdpRM
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """A basis of histories for every site, in breadth-first order: prefixes come first."""
+
+    basis: tuple[Vector, ...]
+    triples: tuple[Triple, ...]
+    """Everything that can occur together, states first."""
+
+    def at(self) -> dict[Site, list[Vector]]:
+        """The basis by site."""
+        found: dict[Site, list[Vector]] = defaultdict(list)
+        for vector in self.basis:
+            found[vector.site].append(vector)
+        return found
+
+
+def spaces(product: PomdpRM) -> Spaces:
+    """Search until no successor of a basis vector is new. It looks at transitions, not rewards."""
+    step = Stepper(product.pomdp)
+    found = reachable(product)
+    room = Counter((o, u) for _, o, u in found)
+    # a space that is full contains everything: what leads there need not be worked out
+    wanting = Counter(o for o, _ in room)
+    spans: dict[Site, Span] = defaultdict(Span)
+    basis: list[Vector] = []
+
+    def offer(history: History, site: Site, weights: dict[int, int]) -> None:
+        if len(spans[site]) < room[site] and spans[site].add(weights):
+            basis.append(Vector(history, site, weights))
+            wanting[site[0]] -= len(spans[site]) == room[site]
+
+    for cell, _ in step.begin():
+        site = (cell.observation, product.machine.initial)
+        offer((cell.observation,), site, dict(cell.posterior))
+    for history, (o, u), weights in basis:
+        for a in range(len(product.pomdp.actions)):
+            for o2, after in push(step, weights, a, wanting).items():
+                offer((*history, a, o2), (o2, product.step(u, o, a, o2).state), after)
+    return Spaces(tuple(basis), found)
+
+
+def push(
+    step: Stepper, weights: dict[int, int], action: int, wanting: Mapping[int, int]
+) -> dict[int, dict[int, int]]:
+    """The filters after an action, by those next observations that are still wanting."""
+    seen: dict[int, dict[int, int]] = {}
+    for s, w in weights.items():
+        for s2, o, _, p in step.whole[s][action]:
+            if wanting[o]:
+                after = seen.setdefault(o, {})
+                after[s2] = after.get(s2, 0) + w * p
+    return {o: _reduced(after) for o, after in sorted(seen.items())}
+
+
+def reachable(product: PomdpRM) -> tuple[Triple, ...]:
+    """The (state, observation, machine state) that can occur."""
+    begins = [(b.state, b.observation, product.machine.initial) for b in product.pomdp.start]
+    found = dict.fromkeys(begins)
+    frontier = list(found)
+    while frontier:
+        s, o, u = frontier.pop()
+        for a, row in enumerate(product.pomdp.steps[s]):
+            for branch in row:
+                u2 = product.step(u, o, a, branch.observation).state
+                after = (branch.state, branch.observation, u2)
+                if after not in found:
+                    found[after] = None
+                    frontier.append(after)
+    return tuple(sorted(found))
+
+
+def _reduced(weights: dict[int, int]) -> dict[int, int]:
+    factor = gcd(*weights.values())
+    return {s: w // factor for s, w in weights.items()}

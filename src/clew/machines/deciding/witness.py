@@ -1,0 +1,282 @@
+"""A machine that pools two given histories and still encodes: poolability, made explicit.
+
+The machine follows two histories h and h', neither of which is a prefix of the other, and sends
+both to one state. From there on it knows two cells, of which one is true, until an observation
+tells them apart; everywhere else it is the belief filter. Its potential Ψ is zero except on the
+first of two pooled cells, where it is their gap Δ. Rewards follow from the equation of `encodes`:
+
+- a binding action pays what the second cell expects, and Δ is the forced gap, or, for a free
+  pair, whatever was asked of it: one free successor of smaller rank is asked for the remainder;
+- a non-binding action pays extra on one next observation that the cells promise differently.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from clew.machines.deciding.pair_graph import pair_of
+from clew.machines.deciding.pairs import Pairs
+from clew.machines.model.belief import Filter, expected
+from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
+
+MAX_STATES = 20_000
+
+
+class Know(NamedTuple):
+    """The true cell is known."""
+
+    cell: int
+
+
+class Road(NamedTuple):
+    """So far, one of the two histories came true: `length` steps of it."""
+
+    which: int
+    length: int
+
+
+class Both(NamedTuple):
+    """One of two cells is true; Ψ of the first exceeds Ψ of the second by `gap`."""
+
+    first: int
+    second: int
+    gap: Fraction
+
+
+Node = Know | Road | Both
+
+
+def pooling_machine(pairs: Pairs, first: int, second: int) -> PomdpRM | None:
+    """A machine that pools two poolable cells; None if every history of one begins the other's."""
+    roads = fork(pairs.beliefs, first, second)
+    if roads is None:
+        return None
+    if len(roads[0]) == 1:
+        # Ψ must vanish at the start: let the cell that begins an episode be the second one
+        first, second, roads = second, first, (roads[1], roads[0])
+    maker = _Maker(pairs, roads, Both(first, second, default_gap(pairs, first, second)))
+    return maker.make()
+
+
+def default_gap(pairs: Pairs, first: int, second: int) -> Fraction:
+    """The forced gap, or zero where any would do."""
+    of = pairs.classes.of
+    return pairs.gap(of[first], of[second]) or Fraction(0)
+
+
+Way = tuple[tuple[int | None, int], ...]
+"""(action, cell) step by step; the first has no action."""
+
+
+@dataclass
+class _Maker:
+    pairs: Pairs
+    roads: tuple[Way, Way]
+    meeting: Both
+    nodes: dict[Node, int] = field(default_factory=dict)
+    edges: list[dict[Label, Edge]] = field(default_factory=list)
+
+    @property
+    def beliefs(self) -> Filter:
+        return self.pairs.beliefs
+
+    def make(self) -> PomdpRM | None:
+        """Walk from the beginnings over all nodes that come up."""
+        self.labelling = Labelling.injective(self.beliefs.pomdp)
+        self.edges.append({})
+        for cell, _ in self.beliefs.start:
+            self._lay(0, self._beginning(cell))
+        done = 0
+        while done < len(self.nodes):
+            if len(self.nodes) > MAX_STATES:
+                return None
+            for node, state in list(self.nodes.items())[done:]:
+                done += 1
+                self._lay(state, node)
+        names = ("ι", *(self._name(node, state) for node, state in self.nodes.items()))
+        machine = RewardMachine(names, tuple(self.edges), name="pooling machine")
+        return PomdpRM(self.beliefs.pomdp, self.labelling, machine)
+
+    def _state(self, node: Node) -> int:
+        # where the second cell begins an episode, the initial state is where they meet
+        if node == self.meeting and len(self.roads[1]) == 1:
+            return 0
+        if node not in self.nodes:
+            self.nodes[node] = len(self.edges)
+            self.edges.append({})
+        return self.nodes[node]
+
+    def _beginning(self, cell: int) -> Node:
+        for which, road in enumerate(self.roads):
+            if road[0] == (None, cell):
+                return self.meeting if len(road) == 1 else Road(which, 0)
+        return Know(cell)
+
+    def _lay(self, state: int, node: Node) -> None:
+        edges = self._both(node) if isinstance(node, Both) else self._one(node)
+        self.edges[state].update(edges)
+
+    def _one(self, node: Know | Road) -> dict[Label, Edge]:
+        """One history, or a known cell: pay the mean reward, corrected by Ψ of what comes."""
+        cell = node.cell if isinstance(node, Know) else self.roads[node.which][node.length][1]
+        observation = self.beliefs.cells[cell].observation
+        edges = {}
+        for action, row in enumerate(self.beliefs.rows[cell]):
+            for (o, _), after in zip(row.law, row.after, strict=True):
+                target, rises = self._onwards(node, action, after)
+                paid = expected(row, o) - self.beliefs.pomdp.discount * rises
+                edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)
+        return edges
+
+    def _onwards(self, node: Know | Road, action: int, cell: int) -> tuple[Node, Fraction]:
+        """The next node and Ψ of arriving there."""
+        if isinstance(node, Road):
+            for which, road in enumerate(self.roads):
+                shared = road[: node.length + 1] == self.roads[node.which][: node.length + 1]
+                if (
+                    shared
+                    and len(road) > node.length + 1
+                    and road[node.length + 1] == (action, cell)
+                ):
+                    if len(road) == node.length + 2:
+                        return self.meeting, self.meeting.gap if which == 0 else Fraction(0)
+                    return Road(which, node.length + 1), Fraction(0)
+        return Know(cell), Fraction(0)
+
+    def _both(self, node: Both) -> dict[Label, Edge]:
+        observation = self.beliefs.cells[node.first].observation
+        edges = {}
+        for action in range(len(self.beliefs.pomdp.actions)):
+            for o, (target, paid) in self._answer(node, action).items():
+                edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)
+        return edges
+
+    def _answer(self, node: Both, action: int) -> dict[int, tuple[Node, Fraction]]:
+        """Where each next observation leads from two pooled cells, and what it pays."""
+        one, two = self.beliefs.rows[node.first][action], self.beliefs.rows[node.second][action]
+        p, q = dict(one.law), dict(two.law)
+        cells = [dict(zip(row_p, row.after, strict=True)) for row_p, row in ((p, one), (q, two))]
+        targets: dict[int, Node] = {
+            o: _meet(cells[0].get(o), cells[1].get(o), self.pairs) for o in p | q
+        }
+        paid = {o: expected(two, o) if o in q else Fraction(0) for o in targets}
+        gamma = self.beliefs.pomdp.discount
+        rising = {o: n.gap for o, n in targets.items() if isinstance(n, Both)}
+        # what is still missing on the side of the first cell
+        missing = one.mean + node.gap - sum(p[o] * (paid[o] + gamma * rising.get(o, 0)) for o in p)
+        if missing and p == q:
+            o = self._free_successor(node, action, rising)
+            gap = rising[o] + missing / (gamma * p[o])
+            targets[o] = targets[o]._replace(gap=gap)  # type: ignore[call-arg]
+        elif missing:
+            o = max(p | q, key=lambda o: (abs(p.get(o, 0) - q.get(o, 0)), -o))
+            extra = missing / (p.get(o, Fraction(0)) - q.get(o, Fraction(0)))
+            paid = {each: value - extra * q.get(o, Fraction(0)) for each, value in paid.items()}
+            paid[o] += extra
+        return {o: (targets[o], paid[o]) for o in targets}
+
+    def _free_successor(self, node: Both, action: int, rising: dict[int, Fraction]) -> int:
+        of, rank = self.pairs.classes.of, self.pairs.rank
+        ranked = []
+        one, two = (self.beliefs.rows[cell][action] for cell in node[:2])
+        for (o, _), c, d in zip(one.law, one.after, two.after, strict=True):
+            pair, _ = pair_of(of[c], of[d])
+            if o in rising and pair in rank:
+                ranked.append((rank[pair], o))
+        return min(ranked)[1]
+
+    def _name(self, node: Node, state: int) -> str:
+        if isinstance(node, Know):
+            return f"b{node.cell}"
+        if isinstance(node, Road):
+            return f"{'hg'[node.which]}{node.length}"
+        return f"b{node.first} or b{node.second}" + ("" if state == 1 else f" ({state})")
+
+
+def _meet(first: int | None, second: int | None, pairs: Pairs) -> Node:
+    if first is None or second is None or first == second:
+        cell = first if first is not None else second
+        assert cell is not None
+        return Know(cell)
+    return Both(first, second, default_gap(pairs, first, second))
+
+
+Way = tuple[tuple[int | None, int], ...]
+"""(action, cell) step by step; the first step has no action."""
+Step = tuple[int | None, int]
+
+
+def fork(beliefs: Filter, first: int, second: int) -> tuple[Way, Way] | None:
+    """Two ways that part at some cell and lead to `first` and `second`, as short as can be."""
+    to_first, to_second = distances(beliefs, first), distances(beliefs, second)
+    begins: list[Step] = [(None, cell) for cell, _ in beliefs.start]
+    best = _parting(begins, to_first, to_second)
+    choice = None if best is None else (best[0], None, best[1:])
+    for cell, rows in enumerate(beliefs.rows):
+        edges: list[Step] = [(a, after) for a, row in enumerate(rows) for after in row.after]
+        found = _parting(edges, to_first, to_second)
+        if found is not None:
+            length = found[0] + 2 * (len(beliefs.history(cell)) // 2 + 1)
+            if choice is None or length < choice[0]:
+                choice = (length, cell, found[1:])
+    if choice is None:
+        return None
+    _, parting, (one, two) = choice
+    shared = way_to(beliefs, parting) if parting is not None else ()
+    return (
+        (*shared, one, *_follow(beliefs, one[1], to_first)),
+        (*shared, two, *_follow(beliefs, two[1], to_second)),
+    )
+
+
+def distances(beliefs: Filter, goal: int) -> dict[int, int]:
+    """Steps to a cell, from every cell that can reach it."""
+    before: dict[int, set[int]] = defaultdict(set)
+    for cell, rows in enumerate(beliefs.rows):
+        for row in rows:
+            for after in row.after:
+                before[after].add(cell)
+    found = {goal: 0}
+    queue = deque([goal])
+    while queue:
+        cell = queue.popleft()
+        for other in before[cell]:
+            if other not in found:
+                found[other] = found[cell] + 1
+                queue.append(other)
+    return found
+
+
+def way_to(beliefs: Filter, cell: int) -> Way:
+    """The shortest way from the beginning."""
+    backwards: list[Step] = []
+    while (parent := beliefs.parents[cell]) is not None:
+        backwards.append((parent[1], cell))
+        cell = parent[0]
+    return ((None, cell), *reversed(backwards))
+
+
+def _parting(
+    edges: list[Step], to_first: dict[int, int], to_second: dict[int, int]
+) -> tuple[int, Step, Step] | None:
+    """Two different edges, one towards each goal."""
+    ones = sorted((to_first[e[1]], i) for i, e in enumerate(edges) if e[1] in to_first)[:2]
+    twos = sorted((to_second[e[1]], i) for i, e in enumerate(edges) if e[1] in to_second)[:2]
+    both = [(a + b, edges[i], edges[j]) for a, i in ones for b, j in twos if i != j]
+    return min(both, key=lambda found: found[0], default=None)
+
+
+def _follow(beliefs: Filter, cell: int, distance: dict[int, int]) -> Way:
+    way: list[Step] = []
+    while distance[cell]:
+        action, cell = next(
+            (a, after)
+            for a, row in enumerate(beliefs.rows[cell])
+            for after in row.after
+            if distance.get(after) == distance[cell] - 1
+        )
+        way.append((action, cell))
+    return tuple(way)

@@ -1,0 +1,1 @@
+"""Exact numbers and linear systems over the rationals."""

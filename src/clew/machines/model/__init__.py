@@ -1,0 +1,1 @@
+"""What is reasoned about: POMDPs, reward machines over labels, and belief filters."""

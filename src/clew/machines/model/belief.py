@@ -1,0 +1,205 @@
+"""The belief filter: what a history of actions and observations says about the state.
+
+Posteriors are tuples of whole numbers over a common denominator: (state, weight) pairs whose
+weights have no common factor. Equal posteriors are equal tuples, and tuples hash fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import NamedTuple
+
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
+
+Posterior = tuple[tuple[int, int], ...]
+LIMIT = 200_000
+BITS = 2048
+"""Of a weight: where numbers have grown so long, no cell has come back for a long way."""
+
+
+class Cell(NamedTuple):
+    """What an agent with perfect memory knows: the last observation and the posterior."""
+
+    observation: int
+    posterior: Posterior
+
+
+class Row(NamedTuple):
+    """What an action does from a cell. Laws are interned: equal laws are one object."""
+
+    law: tuple[tuple[int, Fraction], ...]
+    """Pr(o'), in the order of o'."""
+    after: tuple[int, ...]
+    """The cell that each o' leads to."""
+    mean: Fraction
+    """The expected reward."""
+    joint: tuple[tuple[int, Fraction, Fraction], ...]
+    """Pr(o', r) as (o', r, probability): what perfection compares."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The MDP over cells, as far as it was followed.
+
+    If it is `finite`, every cell has its rows; else the last cells are a frontier without rows.
+    """
+
+    pomdp: Pomdp
+    cells: tuple[Cell, ...]
+    rows: tuple[tuple[Row, ...], ...]
+    start: tuple[tuple[int, Fraction], ...]
+    parents: tuple[tuple[int, int] | None, ...]
+    """(cell before, action); None where an episode begins."""
+    growth: tuple[int, ...]
+    """New cells at each depth."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether these are all the cells there are."""
+        return len(self.rows) == len(self.cells)
+
+    def history(self, cell: int) -> tuple[int, ...]:
+        """A shortest history o₀ a₀ o₁ … that leads to a cell."""
+        backwards = [self.cells[cell].observation]
+        while (parent := self.parents[cell]) is not None:
+            cell, action = parent
+            backwards += [action, self.cells[cell].observation]
+        return tuple(reversed(backwards))
+
+    def __str__(self) -> str:
+        if self.finite:
+            return f"{len(self.cells):,} posteriors"
+        shown = ", ".join(map(str, self.growth[:12]))
+        return f"not finite within {len(self.cells):,} posteriors; new at each depth: {shown}, …"
+
+
+def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
+    """Forward closure over (observation, posterior), given up beyond `limit` cells or `BITS`."""
+    step = Stepper(pomdp)
+    begins = step.begin()
+    index = {cell: place for place, (cell, _) in enumerate(begins)}
+    cells = list(index)
+    parents: list[tuple[int, int] | None] = [None] * len(cells)
+    rows: list[tuple[Row, ...]] = []
+    growth = [len(cells)]
+    long = False
+    while len(rows) < len(cells) <= limit and not long:
+        here = len(rows)
+        ways = []
+        for action in range(len(pomdp.actions)):
+            after, row = step(cells[here].posterior, action)
+            for cell in after:
+                if cell not in index:
+                    index[cell] = len(cells)
+                    cells.append(cell)
+                    parents.append((here, action))
+                    long = long or max(w for _, w in cell.posterior).bit_length() > BITS
+            ways.append(row._replace(after=tuple(index[cell] for cell in after)))
+        rows.append(tuple(ways))
+        if len(rows) == sum(growth):
+            growth.append(len(cells) - len(rows))
+    start = tuple((index[cell], probability) for cell, probability in begins)
+    seen = tuple(growth[:-1]) if growth[-1] == 0 else tuple(growth)
+    return Filter(pomdp, tuple(cells), tuple(rows), start, tuple(parents), seen)
+
+
+def filter_machine(beliefs: Filter) -> PomdpRM:
+    """The filter as a reward machine: it pays the mean reward given what was seen.
+
+    Its states are ι and the cells; the labelling is injective.
+    """
+    pomdp = beliefs.pomdp
+    labelling = Labelling.injective(pomdp)
+    edges: list[dict[Label, Edge]] = [{}]
+    for cell, rows in zip(beliefs.cells, beliefs.rows, strict=True):
+        edges.append(_edges(cell, rows, labelling))
+    for begin, _ in beliefs.start:
+        edges[0] |= edges[1 + begin]
+    machine = RewardMachine(
+        states=("ι", *(describe(pomdp, cell, place) for place, cell in enumerate(beliefs.cells))),
+        edges=tuple(edges),
+        name=f"belief filter of {pomdp.name}",
+    )
+    return PomdpRM(pomdp, labelling, machine)
+
+
+def describe(pomdp: Pomdp, cell: Cell, number: int) -> str:
+    """A name for a cell, in words if it is short."""
+    total = sum(weight for _, weight in cell.posterior)
+    if len(cell.posterior) > 2:
+        return f"b{number}"
+    parts = [
+        f"{pomdp.states[s]}" if w == total else f"{pomdp.states[s]}: {Fraction(w, total)}"
+        for s, w in cell.posterior
+    ]
+    return f"b{number} [{', '.join(parts)}]"
+
+
+def expected(row: Row, observation: int) -> Fraction:
+    """E[r | h, a, o']."""
+    paid = [(reward, p) for o, reward, p in row.joint if o == observation]
+    return sum((r * p for r, p in paid), Fraction(0)) / sum(p for _, p in paid)
+
+
+def _edges(cell: Cell, rows: Sequence[Row], labelling: Labelling) -> dict[Label, Edge]:
+    return {
+        labelling(cell.observation, action, o): Edge(1 + after, expected(row, o))
+        for action, row in enumerate(rows)
+        for (o, _), after in zip(row.law, row.after, strict=True)
+    }
+
+
+class Stepper:
+    """Bayes' rule in whole numbers."""
+
+    def __init__(self, pomdp: Pomdp):
+        self.pomdp = pomdp
+        rows = [row for rows in pomdp.steps for row in rows]
+        self.scale = lcm(*(b.probability.denominator for row in rows for b in row))
+        self.whole = [[_whole(row, self.scale) for row in rows] for rows in pomdp.steps]
+        self._laws: dict[tuple, tuple] = {}
+
+    def begin(self) -> list[tuple[Cell, Fraction]]:
+        """The first cells and how likely they are."""
+        scale = lcm(*(begin.probability.denominator for begin in self.pomdp.start))
+        seen: dict[int, dict[int, int]] = {}
+        for s, o, p in self.pomdp.start:
+            weights = seen.setdefault(o, {})
+            weights[s] = weights.get(s, 0) + int(p * scale)
+        return [
+            (Cell(o, _reduced(weights)), Fraction(sum(weights.values()), scale))
+            for o, weights in sorted(seen.items())
+        ]
+
+    def __call__(self, posterior: Posterior, action: int) -> tuple[list[Cell], Row]:
+        """The cells that an action leads to, and its row (without them)."""
+        seen: dict[int, dict[int, int]] = {}
+        paid: dict[tuple[int, Fraction], int] = {}
+        for s, w in posterior:
+            for s2, o, reward, p in self.whole[s][action]:
+                weights = seen.setdefault(o, {})
+                weights[s2] = weights.get(s2, 0) + w * p
+                paid[o, reward] = paid.get((o, reward), 0) + w * p
+        total = self.scale * sum(w for _, w in posterior)
+        order = sorted(seen)
+        law = tuple((o, Fraction(sum(seen[o].values()), total)) for o in order)
+        joint = tuple((o, r, Fraction(w, total)) for (o, r), w in sorted(paid.items()))
+        mean = sum((r * p for _, r, p in joint if r), Fraction(0))
+        row = Row(self._intern(law), (), mean, self._intern(joint))
+        return [Cell(o, _reduced(seen[o])) for o in order], row
+
+    def _intern(self, law: tuple) -> tuple:
+        return self._laws.setdefault(law, law)
+
+
+def _whole(row: Sequence, scale: int) -> list[tuple[int, int, Fraction, int]]:
+    return [(b.state, b.observation, b.reward, int(b.probability * scale)) for b in row]
+
+
+def _reduced(weights: dict[int, int]) -> Posterior:
+    factor = gcd(*weights.values())
+    return tuple((s, w // factor) for s, w in sorted(weights.items()))

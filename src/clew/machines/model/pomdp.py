@@ -1,0 +1,213 @@
+"""A finite POMDP ⟨S, A, O, p, ω, r, γ, μ⟩ in exact fractions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from clew.machines.exact.numbers import is_float, rational
+from clew.validate import BadInput, known_names
+
+Law = Mapping[str, Any] | str
+"""A distribution over names; a bare name is certain."""
+
+
+class Begin(NamedTuple):
+    """One way an episode can begin."""
+
+    state: int
+    observation: int
+    probability: Fraction
+
+
+class Branch(NamedTuple):
+    """One way a step can go. Branches may differ in the reward alone: rewards may be random."""
+
+    state: int
+    observation: int
+    probability: Fraction
+    reward: Fraction
+
+
+@dataclass(frozen=True)
+class Pomdp:
+    """States, actions and observations are numbers here; their names are for people.
+
+    A step from `s` under `a` takes one of `steps[s][a]`, which gives next state, next observation
+    and reward together. So ω may depend on the action, and r on the next state and observation.
+    """
+
+    states: tuple[str, ...]
+    actions: tuple[str, ...]
+    observations: tuple[str, ...]
+    start: tuple[Begin, ...]
+    steps: tuple[tuple[tuple[Branch, ...], ...], ...]
+    discount: Fraction
+    terminal: frozenset[int] = frozenset()
+    """States in which the episode is over: they pay nothing and lead to each other only."""
+    variables: Mapping[str, tuple[Hashable, ...]] = field(default_factory=dict)
+    """Named latent variables: the value of each, by state."""
+    name: str = "POMDP"
+    notes: tuple[str, ...] = ()
+    """What was read otherwise than written, such as floats."""
+
+    def __post_init__(self) -> None:
+        _check_names(self)
+        _check_laws(self)
+        _check_terminal(self)
+
+    @staticmethod
+    def build(
+        *,
+        states: Sequence[str],
+        actions: Sequence[str],
+        observations: Sequence[str],
+        p: Callable[[str, str], Law],
+        omega: Callable[[str], Law],
+        r: Callable[[str, str, str], Any],
+        gamma: Any,
+        mu: Law,
+        first: str | None = None,
+        terminal: Iterable[str] = (),
+        variables: Mapping[str, Callable[[str], Hashable]] | None = None,
+        name: str = "POMDP",
+    ) -> Pomdp:
+        """Write a POMDP the way the definition does: p(s, a), ω(s'), r(s, a, s'), γ, μ.
+
+        `first` names the observation before the first action; without it, o₀ is drawn from ω.
+        """
+        for kind, some in (
+            ("states", states),
+            ("actions", actions),
+            ("observations", observations),
+        ):
+            _check_distinct(kind, some)
+        at = _Door(states, observations, first)
+        begins = (
+            Begin(s, o, p_s * p_o)
+            for s, p_s in at.law("mu", mu, at.state)
+            for o, p_o in at.law("first" if first else "omega", first or omega(states[s]), at.seen)
+        )
+        steps = tuple(
+            tuple(tuple(at.branches(s, a, p(s, a), omega, r)) for a in actions) for s in states
+        )
+        known_names("terminal state", terminal, states)
+        return Pomdp(
+            states=tuple(states),
+            actions=tuple(actions),
+            observations=tuple(at.seen),
+            start=tuple(begins),
+            steps=steps,
+            discount=at.number("gamma", gamma),
+            terminal=frozenset(at.state[s] for s in terminal),
+            variables={v: tuple(of(s) for s in states) for v, of in (variables or {}).items()},
+            name=name,
+            notes=at.notes(),
+        )
+
+    def reachable(self) -> frozenset[int]:
+        """The states that an episode can come to, whatever is done."""
+        found = {begin.state for begin in self.start}
+        frontier = list(found)
+        while frontier:
+            rows = self.steps[frontier.pop()]
+            new = {branch.state for row in rows for branch in row} - found
+            found |= new
+            frontier += new
+        return frozenset(found)
+
+
+class _Door:
+    """Turns names into numbers and numbers into fractions, and remembers what it guessed."""
+
+    def __init__(self, states: Sequence[str], observations: Sequence[str], first: str | None):
+        self.state = {name: index for index, name in enumerate(states)}
+        self.seen = {name: index for index, name in enumerate(observations)}
+        if first is not None:
+            self.seen.setdefault(first, len(self.seen))
+        self.guessed: dict[float, Fraction] = {}
+
+    def number(self, field: str, value: Any) -> Fraction:
+        exact = rational(field, value)
+        if is_float(value) and Fraction(value) != exact:
+            self.guessed[float(value)] = exact
+        return exact
+
+    def law(self, field: str, law: Law, index: Mapping[str, int]) -> Iterable[tuple[int, Fraction]]:
+        pairs = {law: 1} if isinstance(law, str) else law
+        if not isinstance(pairs, Mapping):
+            raise BadInput(f"{field}={law!r} is not valid; it must be a name or map names to odds")
+        known_names(f"name in {field}", pairs, index)
+        exact = [(index[name], self.number(f"{field}[{name}]", w)) for name, w in pairs.items()]
+        return [(place, weight) for place, weight in exact if weight]
+
+    def branches(
+        self, s: str, a: str, law: Law, omega: Callable[[str], Law], r: Callable[..., Any]
+    ) -> Iterable[Branch]:
+        names = tuple(self.state)
+        for s2, p_s in self.law(f"p({s}, {a})", law, self.state):
+            reward = self.number(f"r({s}, {a}, {names[s2]})", r(s, a, names[s2]))
+            for o, p_o in self.law(f"omega({names[s2]})", omega(names[s2]), self.seen):
+                yield Branch(s2, o, p_s * p_o, reward)
+
+    def notes(self) -> tuple[str, ...]:
+        if not self.guessed:
+            return ()
+        some = ", ".join(f"{value!r} as {exact}" for value, exact in sorted(self.guessed.items()))
+        return (f"floats were read as the fractions they stand for: {some}",)
+
+
+def _check_names(pomdp: Pomdp) -> None:
+    for kind in ("states", "actions", "observations"):
+        _check_distinct(kind, getattr(pomdp, kind))
+    for variable, values in pomdp.variables.items():
+        if len(values) != len(pomdp.states):
+            raise BadInput(
+                f"variable {variable!r} has {len(values)} values; "
+                f"it needs one for each of the {len(pomdp.states)} states"
+            )
+
+
+def _check_laws(pomdp: Pomdp) -> None:
+    if not 0 < pomdp.discount < 1:
+        raise BadInput(f"discount={pomdp.discount} is not valid; it must lie between 0 and 1")
+    _check_law(pomdp, "start", pomdp.start)
+    shape = [len(rows) for rows in pomdp.steps]
+    if shape != [len(pomdp.actions)] * len(pomdp.states):
+        raise BadInput("steps are not valid; they need a row for every state and action")
+    for s, rows in enumerate(pomdp.steps):
+        for a, row in enumerate(rows):
+            _check_law(pomdp, f"step from {pomdp.states[s]!r} under {pomdp.actions[a]!r}", row)
+
+
+def _check_law(pomdp: Pomdp, what: str, law: Sequence[Begin] | Sequence[Branch]) -> None:
+    for way in law:
+        if way.probability <= 0:
+            raise BadInput(f"{what} has probability {way.probability}; each must be above 0")
+        if not (0 <= way.state < len(pomdp.states)):
+            raise BadInput(f"{what} leads to state {way.state}, which does not exist")
+        if not (0 <= way.observation < len(pomdp.observations)):
+            raise BadInput(f"{what} shows observation {way.observation}, which does not exist")
+    total = sum((way.probability for way in law), Fraction(0))
+    if total != 1:
+        raise BadInput(f"{what} has probabilities that sum to {total}, not to 1")
+
+
+def _check_terminal(pomdp: Pomdp) -> None:
+    for s in pomdp.terminal:
+        for branch in (branch for row in pomdp.steps[s] for branch in row):
+            if branch.state not in pomdp.terminal or branch.reward:
+                raise BadInput(
+                    f"terminal state {pomdp.states[s]!r} is not valid; it must pay nothing "
+                    "and lead to terminal states only"
+                )
+
+
+def _check_distinct(kind: str, names: Sequence[str]) -> None:
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if not names or twice:
+        problem = f"{twice} occur twice" if twice else "there are none"
+        raise BadInput(f"{kind} are not valid: {problem}")

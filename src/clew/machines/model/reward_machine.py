@@ -1,0 +1,202 @@
+"""Reward machines ⟨U, u₀, δ_u, δ_r⟩ over labels, and labellings of what is observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from clew.machines.exact.numbers import rational
+from clew.machines.model.pomdp import Begin, Branch, Pomdp
+from clew.validate import BadInput, known_names
+
+Label = frozenset[str]
+"""The propositions that hold."""
+Triple = tuple[int, int, int]
+"""Observation, action, next observation."""
+NOTHING: Label = frozenset()
+
+
+class Edge(NamedTuple):
+    """δ_u and δ_r of one state and label."""
+
+    state: int
+    reward: Fraction
+
+
+@dataclass(frozen=True)
+class RewardMachine:
+    """A label that a state does not list leaves the machine where it is and pays nothing."""
+
+    states: tuple[str, ...]
+    edges: tuple[Mapping[Label, Edge], ...]
+    """By state."""
+    initial: int = 0
+    terminal: frozenset[int] = frozenset()
+    """Drawn as final; they list no edges."""
+    name: str = "machine"
+
+    def __post_init__(self) -> None:
+        n = len(self.states)
+        if n == 0 or len(set(self.states)) < n or len(self.edges) != n:
+            raise BadInput(f"{self.name}: states must have distinct names and a row of edges each")
+        for u in (
+            self.initial,
+            *self.terminal,
+            *(e.state for row in self.edges for e in row.values()),
+        ):
+            if not 0 <= u < n:
+                raise BadInput(f"{self.name}: state {u} does not exist; there are {n}")
+        for u in self.terminal:
+            if self.edges[u]:
+                raise BadInput(f"{self.name}: terminal state {self.states[u]!r} has edges")
+
+    @staticmethod
+    def build(
+        edges: Iterable[tuple[str, Iterable[str], str, Any]],
+        *,
+        initial: str | None = None,
+        terminal: Iterable[str] = (),
+        name: str = "machine",
+    ) -> RewardMachine:
+        """Write a machine as its edges: (state, propositions that hold, next state, reward)."""
+        listed = [(u, frozenset(label), v, reward) for u, label, v, reward in edges]
+        order = dict.fromkeys([*([initial] if initial else ()), *(u for u, *_ in listed)])
+        order.update(dict.fromkeys([*(v for _, _, v, _ in listed), *terminal]))
+        index = {state: place for place, state in enumerate(order)}
+        if not index:
+            raise BadInput(f"{name} has no states")
+        rows: list[dict[Label, Edge]] = [{} for _ in index]
+        for u, label, v, reward in listed:
+            if label in rows[index[u]]:
+                raise BadInput(f"{name}: state {u!r} lists {show(label)} twice")
+            rows[index[u]][label] = Edge(index[v], rational(f"reward of {u}", reward))
+        ends = frozenset(index[u] for u in terminal)
+        return RewardMachine(tuple(index), tuple(rows), 0, ends, name)
+
+    def step(self, state: int, label: Label) -> Edge:
+        """Where a label leads, and what it pays."""
+        return self.edges[state].get(label) or Edge(state, Fraction(0))
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """L : O × A × O → 2^P. A triple that is not listed has no propositions."""
+
+    table: Mapping[Triple, Label]
+
+    @staticmethod
+    def of(pomdp: Pomdp, holds: Callable[[str, str, str], Iterable[str]]) -> Labelling:
+        """Label by names: `holds(o, a, o')` gives the propositions that hold."""
+        named = (pomdp.observations, pomdp.actions, pomdp.observations)
+        table = {
+            triple: frozenset(holds(*(names[i] for names, i in zip(named, triple, strict=True))))
+            for triple in triples(pomdp)
+        }
+        return Labelling({triple: label for triple, label in table.items() if label})
+
+    @staticmethod
+    def injective(pomdp: Pomdp) -> Labelling:
+        """Every triple that can occur gets a label of its own."""
+        return Labelling.of(pomdp, lambda o, a, o2: (f"{o} · {a} · {o2}",))
+
+    def __call__(self, o: int, a: int, o2: int) -> Label:
+        """The propositions that hold on a step."""
+        return self.table.get((o, a, o2), NOTHING)
+
+
+def triples(pomdp: Pomdp) -> Iterable[Triple]:
+    """The (o, a, o') that can occur in an episode, each once."""
+    found: dict[Triple, None] = {}
+    shown: dict[tuple[int, int], None] = {(b.state, b.observation): None for b in pomdp.start}
+    frontier = list(shown)
+    while frontier:
+        s, o = frontier.pop()
+        for a, row in enumerate(pomdp.steps[s]):
+            for branch in row:
+                found[o, a, branch.observation] = None
+                if (branch.state, branch.observation) not in shown:
+                    shown[branch.state, branch.observation] = None
+                    frontier.append((branch.state, branch.observation))
+    return sorted(found)
+
+
+def show(label: Label) -> str:
+    """A label as people write it."""
+    return ", ".join(sorted(label)) or "∅"
+
+
+def check_propositions(machine: RewardMachine, labelling: Labelling) -> None:
+    """Refuse a machine that waits for a proposition no label ever has: it is a misspelling."""
+    known = {p for label in labelling.table.values() for p in label}
+    used = {p for row in machine.edges for label in row for p in label}
+    known_names("proposition", sorted(used), known)
+
+
+@dataclass(frozen=True)
+class PomdpRM:
+    """⟨S, A, O, p, ω, γ, μ, P, L, R⟩, with the POMDP whose reward it may or may not encode.
+
+    x₀ = u₀, x_{t+1} = δ_u(x_t, L(o_t, a_t, o_{t+1})), and it pays δ_r on the way.
+    """
+
+    pomdp: Pomdp
+    labelling: Labelling
+    machine: RewardMachine
+
+    def step(self, u: int, o: int, a: int, o2: int) -> Edge:
+        """One step of the machine along what is observed."""
+        key = (u, o, a, o2)
+        if key not in self._memo:
+            self._memo[key] = self.machine.step(u, self.labelling(o, a, o2))
+        return self._memo[key]
+
+    @cached_property
+    def _memo(self) -> dict[tuple[int, int, int, int], Edge]:
+        return {}
+
+
+def with_latent_machine(
+    pomdp: Pomdp,
+    machine: RewardMachine,
+    holds: Callable[[str, str, str], Iterable[str]],
+) -> Pomdp:
+    """The POMDP over S × U' whose reward is what a latent machine pays: a reward over traces.
+
+    `holds(s, a, s')` names the propositions of a latent transition. The rewards of `pomdp`
+    itself are not used; the machine's state joins the latent variables as `machine`.
+    """
+    order = list(dict.fromkeys((begin.state, machine.initial) for begin in pomdp.start))
+    number = {pair: place for place, pair in enumerate(order)}
+
+    def branch(s: int, u: int, a: int, way: Branch) -> Branch:
+        label = holds(pomdp.states[s], pomdp.actions[a], pomdp.states[way.state])
+        after, paid = machine.step(u, frozenset(label))
+        pair = (way.state, after)
+        if pair not in number:
+            number[pair] = len(order)
+            order.append(pair)
+        return Branch(number[pair], way.observation, way.probability, paid)
+
+    # `order` grows while it is walked
+    steps = tuple(
+        tuple(tuple(branch(s, u, a, way) for way in row) for a, row in enumerate(pomdp.steps[s]))
+        for s, u in order
+    )
+    variables = {v: tuple(values[s] for s, _ in order) for v, values in pomdp.variables.items()}
+    return Pomdp(
+        states=tuple(f"{pomdp.states[s]} / {machine.states[u]}" for s, u in order),
+        actions=pomdp.actions,
+        observations=pomdp.observations,
+        start=tuple(
+            Begin(number[b.state, machine.initial], b.observation, b.probability)
+            for b in pomdp.start
+        ),
+        steps=steps,
+        discount=pomdp.discount,
+        variables={**variables, "machine": tuple(machine.states[u] for _, u in order)},
+        name=f"{pomdp.name} with {machine.name}",
+        notes=pomdp.notes,
+    )

@@ -1,0 +1,43 @@
+"""One cell of MysteryPath: two ways on, one of them a trap, the same one for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
+from clew.machines.worlds.gallery import register
+
+
+@register("MysteryCell")
+def mystery_cell(gamma: Any = "99/100") -> Pomdp:
+    """The trap z is hidden; action z falls, the other one reaches the goal and pays 1."""
+    sides = ("L", "R")
+
+    def p(s: str, a: str) -> str:
+        if s.startswith("done"):
+            return "done2"
+        return f"fallen {a}" if s.endswith(a) else "done1"
+
+    shown = {"start": "oS", "fallen": "oF", "done1": "oG", "done2": "o⊥"}
+    return Pomdp.build(
+        states=[f"{place} {z}" for place in ("start", "fallen") for z in sides]
+        + ["done1", "done2"],
+        actions=sides,
+        observations=list(shown.values()),
+        p=p,
+        omega=lambda s: shown[s.split()[0]],
+        r=lambda s, a, after: int(after == "done1"),
+        gamma=gamma,
+        mu={"start L": "1/2", "start R": "1/2"},
+        terminal=["done1", "done2"],
+        variables={"trap": lambda s: s.split()[-1], "place": lambda s: s.split()[0]},
+        name="one cell of MysteryPath",
+    )
+
+
+def goal_machine(pomdp: Pomdp) -> PomdpRM:
+    """The paper's machine with one state: it pays when the goal comes into view."""
+    labelling = Labelling.of(pomdp, lambda o, a, o2: ["G"] if o2 == "oG" else [])
+    machine = RewardMachine.build([("u", ["G"], "u", 1), ("u", [], "u", 0)], name="goal machine")
+    return PomdpRM(pomdp, labelling, machine)
