@@ -23,6 +23,9 @@ from clew.machines.model.belief import Filter, expected
 from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
 
 MAX_STATES = 20_000
+Move = tuple[int | None, int]
+"""(action, cell it leads to); the first of a way has no action."""
+Way = tuple[Move, ...]
 
 
 class Know(NamedTuple):
@@ -65,10 +68,6 @@ def default_gap(pairs: Pairs, first: int, second: int) -> Fraction:
     """The forced gap, or zero where any would do."""
     of = pairs.classes.of
     return pairs.gap(of[first], of[second]) or Fraction(0)
-
-
-Way = tuple[tuple[int | None, int], ...]
-"""(action, cell) step by step; the first has no action."""
 
 
 @dataclass
@@ -204,19 +203,14 @@ def _meet(first: int | None, second: int | None, pairs: Pairs) -> Node:
     return Both(first, second, default_gap(pairs, first, second))
 
 
-Way = tuple[tuple[int | None, int], ...]
-"""(action, cell) step by step; the first step has no action."""
-Step = tuple[int | None, int]
-
-
 def fork(beliefs: Filter, first: int, second: int) -> tuple[Way, Way] | None:
     """Two ways that part at some cell and lead to `first` and `second`, as short as can be."""
     to_first, to_second = distances(beliefs, first), distances(beliefs, second)
-    begins: list[Step] = [(None, cell) for cell, _ in beliefs.start]
+    begins: list[Move] = [(None, cell) for cell, _ in beliefs.start]
     best = _parting(begins, to_first, to_second)
     choice = None if best is None else (best[0], None, best[1:])
     for cell, rows in enumerate(beliefs.rows):
-        edges: list[Step] = [(a, after) for a, row in enumerate(rows) for after in row.after]
+        edges: list[Move] = [(a, after) for a, row in enumerate(rows) for after in row.after]
         found = _parting(edges, to_first, to_second)
         if found is not None:
             length = found[0] + 2 * (len(beliefs.history(cell)) // 2 + 1)
@@ -252,7 +246,7 @@ def distances(beliefs: Filter, goal: int) -> dict[int, int]:
 
 def way_to(beliefs: Filter, cell: int) -> Way:
     """The shortest way from the beginning."""
-    backwards: list[Step] = []
+    backwards: list[Move] = []
     while (parent := beliefs.parents[cell]) is not None:
         backwards.append((parent[1], cell))
         cell = parent[0]
@@ -260,8 +254,8 @@ def way_to(beliefs: Filter, cell: int) -> Way:
 
 
 def _parting(
-    edges: list[Step], to_first: dict[int, int], to_second: dict[int, int]
-) -> tuple[int, Step, Step] | None:
+    edges: list[Move], to_first: dict[int, int], to_second: dict[int, int]
+) -> tuple[int, Move, Move] | None:
     """Two different edges, one towards each goal."""
     ones = sorted((to_first[e[1]], i) for i, e in enumerate(edges) if e[1] in to_first)[:2]
     twos = sorted((to_second[e[1]], i) for i, e in enumerate(edges) if e[1] in to_second)[:2]
@@ -270,7 +264,7 @@ def _parting(
 
 
 def _follow(beliefs: Filter, cell: int, distance: dict[int, int]) -> Way:
-    way: list[Step] = []
+    way: list[Move] = []
     while distance[cell]:
         action, cell = next(
             (a, after)
