@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from clew.analysis import published, published_success, results
 from clew.analysis.stats.learning import steps_to_sustain
-from clew.analysis.tables import FORMATS, Cell, Grid, every, write
+from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
 from clew.analysis.tables.grid import word
 from clew.analysis.tables.render import tex
 from clew.analysis.tables.success import success
@@ -152,3 +152,15 @@ def test_latex_special_characters_are_escaped(text: str) -> None:
 def test_a_ragged_grid_is_refused() -> None:
     with pytest.raises(ValueError, match="rows of different widths"):
         Grid("t", "", ["a", "b"], [[Cell("1")]])
+
+
+def test_a_table_from_outside_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TABLES, "_entries", {n: TABLES[n] for n in TABLES.names()})
+
+    @TABLES.register("mine")
+    def mine(results: object) -> Grid:
+        return Grid("mine", "My own", ["a"], [[word("found")]])
+
+    made = every(published().only(environment="MysteryPath-Grid"))
+    first, *_, last = made
+    assert (first, last) == ("success-MysteryPath-Grid", "mine")

@@ -1,49 +1,38 @@
-"""Every table of the study, in its layout, from a table of runs.
+"""Every table of the report, from a table of runs.
 
-`every(results)` makes those for which there are data; `FORMATS` writes one down as Markdown, LaTeX,
-CSV or HTML.
+A table is a function that registers itself in `TABLES`; it lies in this package or anywhere else
+that was imported. `every(results)` makes those for which there are data; `FORMATS` writes one down
+as Markdown, LaTeX, CSV or HTML.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
+from clew.analysis.names import ordered
 from clew.analysis.table import Results
-from clew.analysis.tables import arms, spreads, success, training
 from clew.analysis.tables.grid import Cell, Grid
 from clew.analysis.tables.render import FORMATS
+from clew.registry import Registry
 
-__all__ = ["FORMATS", "Cell", "Grid", "every", "write"]
+__all__ = ["FORMATS", "TABLES", "Cell", "Grid", "every", "write"]
 
-_BUILDERS: tuple[Callable[[Results], Grid | list[Grid]], ...] = (
-    success.success,
-    arms.gain_table,
-    spreads.anova,
-    spreads.dispersion,
-    spreads.separations,
-    spreads.three_ways,
-    spreads.by_variant,
-    arms.improvements,
-    arms.learnt,
-    arms.memoryless,
-    arms.aggregates,
-    training.samples,
-    training.falls_table,
-    training.first_success_table,
-    training.magnitude,
-    training.sweep_table,
-    training.cost_table,
-    success.seed_vectors,
-)
+TABLES: Registry[Grid | list[Grid]] = Registry("table", "clew.analysis.tables")
+"""By name: functions from results to one table, or to several. Without rows it is not shown."""
+ORDER = (
+    "success", "gains", "anova", "dispersion", "separation", "three-way", "by-variant",
+    "improvement", "learnt", "memoryless", "iqm", "samples", "falls", "first-success", "magnitude",
+    "sweep", "cost", "seed-vectors",
+)  # fmt: skip
+"""As the study has them; other tables follow."""
 
 
 def every(results: Results) -> dict[str, Grid]:
     """All tables that have a row, by name, in the order of the study."""
     found: dict[str, Grid] = {}
     usual = results.usual()
-    for build in _BUILDERS:
-        made = build(results if build is training.sweep_table else usual)
+    for name in ordered(TABLES.names(), ORDER):
+        made = TABLES[name].factory()(results if name == "sweep" else usual)
         for grid in made if isinstance(made, list) else [made]:
             if grid.rows:
                 found[grid.name] = grid

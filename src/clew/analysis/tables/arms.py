@@ -11,10 +11,12 @@ from clew.analysis.stats.improvement import improvement
 from clew.analysis.stats.iqm import iqm
 from clew.analysis.stats.task import Task, tasks
 from clew.analysis.table import Results
+from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.analysis.tables.spreads import all_bonuses
 
 
+@TABLES.register("gains")
 def gain_table(results: Results) -> Grid:
     """Every within-architecture gain, with what could have been seen."""
     rows: list[list[Cell]] = []
@@ -47,6 +49,7 @@ def gain_table(results: Results) -> Grid:
     )  # fmt: skip
 
 
+@TABLES.register("improvement")
 def improvements(results: Results) -> Grid:
     """Probability of improvement of every memory architecture, by task: E3B / NovelD."""
     group = [t for t in tasks(results) if t.bonuses]
@@ -62,6 +65,7 @@ def improvements(results: Results) -> Grid:
     )
 
 
+@TABLES.register("learnt")
 def learnt(results: Results, threshold: float = LEARNT) -> Grid:
     """How many seeds of every arm exceed the threshold."""
     rows: list[list[Cell]] = []
@@ -91,6 +95,7 @@ def learnt(results: Results, threshold: float = LEARNT) -> Grid:
     )
 
 
+@TABLES.register("memoryless")
 def memoryless(results: Results) -> Grid:
     """The control: a bonus should not help an agent that cannot remember."""
     rows = []
@@ -122,6 +127,7 @@ def memoryless(results: Results) -> Grid:
     )
 
 
+@TABLES.register("iqm")
 def aggregates(results: Results) -> Grid:
     """Interquartile mean over the memory architectures."""
     group = tasks(results)

@@ -13,6 +13,7 @@ from clew.analysis.stats.interaction import THREE_WAY, three_way, two_way
 from clew.analysis.stats.spread import separation, spread
 from clew.analysis.stats.task import Task, tasks
 from clew.analysis.table import Results
+from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 
 EFFECTS = ("Architecture", "Bonus", "Arch. × Bonus")
@@ -29,6 +30,7 @@ def comparable(group: Sequence[Task]) -> list[Task]:
     return [t for t in group if any(len(t.both(b)) > 1 for b in t.bonuses)]
 
 
+@TABLES.register("anova")
 def anova(results: Results) -> Grid:
     """Two-way analysis of each task: F (parametric p) [permutation p]."""
     group = comparable(tasks(results))
@@ -59,6 +61,7 @@ def anova(results: Results) -> Grid:
     )
 
 
+@TABLES.register("dispersion")
 def dispersion(results: Results) -> Grid:
     """Variance of architecture means without and with each bonus, and the ratio."""
     group = comparable(tasks(results))
@@ -91,6 +94,7 @@ def dispersion(results: Results) -> Grid:
     )
 
 
+@TABLES.register("separation")
 def separations(results: Results) -> Grid:
     """SEP without and with each bonus, and ΔSEP; once more with the memoryless control."""
     group = comparable(tasks(results))
@@ -111,6 +115,7 @@ def separations(results: Results) -> Grid:
     )
 
 
+@TABLES.register("three-way")
 def three_ways(results: Results) -> list[Grid]:
     """Architecture × bonus × reward, for every world with at least two rewards, and each bonus."""
     worlds: dict[str, list[Task]] = {}
@@ -125,6 +130,7 @@ def three_ways(results: Results) -> list[Grid]:
     ]
 
 
+@TABLES.register("by-variant")
 def by_variant(
     results: Results, bonus: str = "e3b", classes: Mapping[tuple[str, str], str] | None = None
 ) -> Grid:

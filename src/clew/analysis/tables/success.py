@@ -8,9 +8,11 @@ from clew.analysis import names, words
 from clew.analysis.stats.intervals import mean_interval
 from clew.analysis.stats.task import Task, Values, tasks
 from clew.analysis.table import Results
+from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 
 
+@TABLES.register("success")
 def success(results: Results) -> list[Grid]:
     """Architectures × (reward × bonus), a table for each world."""
     worlds: dict[str, list[Task]] = {}
@@ -19,6 +21,7 @@ def success(results: Results) -> list[Grid]:
     return [_success(world, group) for world, group in worlds.items()]
 
 
+@TABLES.register("seed-vectors")
 def seed_vectors(results: Results) -> Grid:
     """Every seed of every arm, sorted."""
     rows, sections = [], []

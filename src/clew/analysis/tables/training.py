@@ -14,10 +14,12 @@ from clew.analysis.stats.learning import WINDOW, Sustained, sustained
 from clew.analysis.stats.task import tasks
 from clew.analysis.stats.training import cost, delivered, falls, first_success, sweep
 from clew.analysis.table import Results, records
+from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.analysis.tables.spreads import all_bonuses
 
 
+@TABLES.register("samples")
 def samples(results: Results) -> Grid:
     """Environment steps until the threshold is sustained, or never."""
     group = tasks(results)
@@ -44,6 +46,7 @@ def samples(results: Results) -> Grid:
     )
 
 
+@TABLES.register("falls")
 def falls_table(results: Results) -> Grid:
     """Falls of an episode and final success, in worlds where one can fall."""
 
@@ -62,6 +65,7 @@ def falls_table(results: Results) -> Grid:
     )
 
 
+@TABLES.register("first-success")
 def first_success_table(results: Results) -> Grid:
     """When each seed first succeeded at all."""
 
@@ -81,6 +85,7 @@ def first_success_table(results: Results) -> Grid:
     )
 
 
+@TABLES.register("magnitude")
 def magnitude(results: Results) -> Grid:
     """What a step was paid against what a step may cost."""
     rows = []
@@ -105,6 +110,7 @@ def magnitude(results: Results) -> Grid:
     )
 
 
+@TABLES.register("sweep")
 def sweep_table(results: Results, steps: float | None = None) -> Grid:
     """Success of arms that ran with several coefficients λ.
 
@@ -131,6 +137,7 @@ def sweep_table(results: Results, steps: float | None = None) -> Grid:
     )
 
 
+@TABLES.register("cost")
 def cost_table(results: Results) -> Grid:
     """What the experiment cost."""
     rows = []
