@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from clew.probes.predictions import Prediction, read_register, register, registering, study
 from clew.probes.predictions.registering import FOLDER, FORMAT, Registration, clock, moment
 from clew.store import Store, digest
-from clew.store.documents import write_document
-from clew.store.seal import Seal
+from clew.store.documents import Header, write_document
 from clew.validate import BadInput
 
 
@@ -33,7 +32,7 @@ def stores(tmp_path_factory):
 def rewrite(store: Store, number: int, made: Registration) -> None:
     """What somebody who knows the format can do."""
     path = store.root / FOLDER / f"{number:04d}.json"
-    write_document(path, Seal("predictions", made.seal), made.to_json())
+    write_document(path, Header("predictions", made.seal), made.to_json())
 
 
 @given(st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=1, max_size=8))
@@ -107,7 +106,7 @@ def test_another_format_is_not_called_damage_and_breaks_no_chain(store, format) 
     if format is None:
         del other["format"]  # as it was before there were formats
     path = store.root / FOLDER / "0001.json"
-    write_document(path, Seal("predictions", "whatever seals it"), other)
+    write_document(path, Header("predictions", "whatever seals it"), other)
     second = register(store, [one(0.2)])
     assert second.previous == digest(other)
     kept = read_register(store)
@@ -118,7 +117,7 @@ def test_another_format_is_not_called_damage_and_breaks_no_chain(store, format) 
         f"reads ({FORMAT})"
     )
     # it is watched over like any other
-    write_document(path, Seal("predictions", "whatever seals it"), {**other, "moreover": 2})
+    write_document(path, Header("predictions", "whatever seals it"), {**other, "moreover": 2})
     assert "registration 2 does not follow the one before it" in read_register(store).problems
 
 

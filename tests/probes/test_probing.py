@@ -16,7 +16,7 @@ from clew.cli.report import report
 from clew.probes import document
 from clew.probes.probing import Probed, Protocol, Step, probe_runs
 from clew.store import Store, documents, scan
-from clew.store.seal import Seal
+from clew.store.documents import Header
 from clew.suite import RunSpec, Suite
 from clew.validate import BadInput
 from tests.probes.conftest import EPISODES, copied, without_time
@@ -91,12 +91,12 @@ def test_damage_is_set_aside_and_mended_to_the_same_numbers(
     text = hurt.read_text().replace('"episodes": 40', '"episodes": 41', 1)
     hurt.write_text(text)
     torn.write_bytes(torn.read_bytes()[:-100])
-    documents.write_document(alien, Seal("probe", "0" * 64), kept[alien])
+    documents.write_document(alien, Header("probe", "0" * 64), kept[alien])
     store = Store(folder)
     found = probe_runs(store, small.runs(), Protocol(EPISODES))
     assert sum(each.fresh for each in found) == 3
     assert {i.path.rpartition("/")[2] for i in store.incidents} == {"probe.json"}
-    assert len(store.set_aside()) == 3
+    assert len(store.quarantined()) == 3
     for path, data in kept.items():
         assert without_time(documents.read_any(path)[1]) == without_time(data)
     # the runs themselves were never in doubt
@@ -128,7 +128,7 @@ def test_what_cannot_be_probed_says_why(trained: Path, small: Suite, tmp_path: P
     assert files is not None
     kept = {k: v for k, v in files["files"].items() if k != "agent.npz"}
     documents.write_document(
-        bare.path / "result.json", Seal("result", bare.identity), {**files, "files": kept}
+        bare.path / "result.json", Header("result", bare.identity), {**files, "files": kept}
     )
     silent = dataclasses.replace(runs[0], architecture="Memoryless")
     trivial = _like(runs[0], ())

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clew.store import Store, merge, scan
-from clew.store.finding import CURVE
+from clew.store.state import CURVE
 from tests.store.faults import calls_of, kill, nth, watched
 from tests.store.things import PROVENANCE, config, contents, finish, outcome
 
@@ -134,8 +134,8 @@ def every_point(name: str, case: Case, folder: Path) -> int:
         case.act(root)
         assert kept(root) == expected, (name, n, calls[n])
         if name == "mend":
-            aside = contents(root / "set-aside")
-            assert b"spoilt" in aside.values(), (n, calls[n])
+            damaged = contents(root / "set-aside")
+            assert b"spoilt" in damaged.values(), (n, calls[n])
         shutil.rmtree(root)
     return len(calls)
 

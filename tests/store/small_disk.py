@@ -77,7 +77,7 @@ def full(disk: Path) -> dict[str, int]:
     with room(disk, 0):
         lease.release()
     assert store.claims().take(pack.name) is not None
-    assert store.set_aside() == []
+    assert store.quarantined() == []
     return told
 
 

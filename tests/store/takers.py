@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from clew.store.lease import Claims
+from clew.store.leases import Claims
 
 TAKERS, ROUNDS = 8, 40
 

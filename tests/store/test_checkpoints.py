@@ -58,7 +58,7 @@ def test_the_last_two_are_kept(pack: PackFolder) -> None:
 @pytest.mark.parametrize("spoil", SPOIL)
 @settings(max_examples=5)
 @given(n=st.integers(0, 10**6))
-def test_a_damaged_one_is_set_aside_and_the_one_before_taken(
+def test_a_damaged_one_is_quarantined_and_the_one_before_taken(
     tmp_path_factory: pytest.TempPathFactory, spoil: str, n: int
 ) -> None:
     store = Store(tmp_path_factory.mktemp("store"))
@@ -79,7 +79,7 @@ def test_if_both_are_damaged_there_is_none(store: Store, pack: PackFolder) -> No
     for step in (1, 2):
         pack.checkpoints.save(step, state(step)).write_bytes(b"")
     assert pack.checkpoints.latest() is None
-    assert len(store.set_aside()) == 2
+    assert len(store.quarantined()) == 2
 
 
 def test_a_checkpoint_under_another_number_is_damage(store: Store, pack: PackFolder) -> None:
@@ -100,7 +100,7 @@ def test_another_configuration_is_refused_with_the_difference(
         pack.checkpoints.latest()
     assert "runs[0].settings.gamma is 0.99 and 0.995" in str(error.value)
     assert repr(str(pack.checkpoints.folder / path.name)) in str(error.value)
-    # it is sound, and somebody's: it is not set aside
+    # it is sound, and somebody's: it is not quarantined
     assert store.incidents == ()
     assert read_checkpoint(path).step == 4
 

@@ -1,4 +1,4 @@
-"""Damage in every role: found, set aside with its reason, and made good by the caller."""
+"""Damage in every role: found, quarantined with its reason, and made good by the caller."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.store import RunFolder, Store, finding, scan
-from clew.store.finding import AGENT, CONFIG, CURVE, DIAGNOSTICS, FAILURE, PROVENANCE, RESULT
+from clew.store import RunFolder, Store, scan, state
+from clew.store.state import AGENT, CONFIG, CURVE, DIAGNOSTICS, FAILURE, PROVENANCE, RESULT
 from tests.store import things
 from tests.store.things import SPOIL, config, contents, finish, outcome
 
@@ -34,9 +34,9 @@ def made_good(store: Store, run: RunFolder, before: dict[str, bytes], role: str)
     assert run.finished() == (role == CONFIG)
     assert not run.find().damage
     assert any(role in each.path for each in store.incidents)
-    aside = [each for each in store.set_aside() if each["was"].endswith(role)]
+    damaged = [each for each in store.quarantined() if each["was"].endswith(role)]
     if spoilt is not None:
-        assert (store.root / aside[0]["at"] / role).read_bytes() == spoilt
+        assert (store.root / damaged[0]["at"] / role).read_bytes() == spoilt
     run.write_finished(**outcome())
     assert run.finished()
     assert contents(run.path) == before
@@ -93,7 +93,7 @@ def test_a_damaged_failure_is_as_if_the_run_had_only_begun(store: Store) -> None
     run.write_failed("why", provenance=things.PROVENANCE)
     (run.path / FAILURE).write_bytes(b"{}")
     assert run.status == "begun"
-    assert store.set_aside()[0]["was"].endswith(FAILURE)
+    assert store.quarantined()[0]["was"].endswith(FAILURE)
 
 
 def test_damage_is_reported_once_and_kept_for_later(store: Store, caplog: Any) -> None:
@@ -104,7 +104,7 @@ def test_damage_is_reported_once_and_kept_for_later(store: Store, caplog: Any) -
         assert run.status == "begun"
     assert len(store.incidents) == len(caplog.records) == 1
     assert "result.json is empty" in caplog.text
-    (later,) = Store(store.root).set_aside()
+    (later,) = Store(store.root).quarantined()
     assert later["reason"] == "is empty"
     assert later["was"] == f"runs/{run.name}/result.json"
 
@@ -140,12 +140,12 @@ def test_a_file_mended_by_somebody_else_is_not_taken_away(store: Store) -> None:
     assert (run.path / RESULT).read_bytes() == good
 
 
-def test_a_spoilt_mark_is_set_aside_and_written_anew(store: Store) -> None:
+def test_a_spoilt_mark_is_quarantined_and_written_anew(store: Store) -> None:
     run = finish(store)
     (store.root / "clew-store.json").write_bytes(b"\0" * 100)
     again = Store(store.root)
     assert again.run(config()).finished()
-    assert [each["was"] for each in again.set_aside()] == ["clew-store.json"]
+    assert [each["was"] for each in again.quarantined()] == ["clew-store.json"]
     assert Store(store.root).incidents == ()
     assert run.finished()
 
@@ -172,7 +172,7 @@ def test_an_unreadable_folder_is_said_to_be_one(
     assert store.incidents == ()
 
 
-def test_a_file_in_the_place_of_a_folder_is_set_aside(store: Store) -> None:
+def test_a_file_in_the_place_of_a_folder_is_quarantined(store: Store) -> None:
     run = store.run(config())
     store.runs_folder.mkdir()
     run.path.write_bytes(b"what is this?")
@@ -180,8 +180,8 @@ def test_a_file_in_the_place_of_a_folder_is_set_aside(store: Store) -> None:
     assert run.status == "absent"
     run.write_finished(**outcome())
     assert run.finished()
-    (aside,) = store.set_aside()
-    assert (store.root / aside["at"] / run.name).read_bytes() == b"what is this?"
+    (damaged,) = store.quarantined()
+    assert (store.root / damaged["at"] / run.name).read_bytes() == b"what is this?"
 
 
 def test_what_somebody_else_is_writing_is_not_damage(
@@ -190,7 +190,7 @@ def test_what_somebody_else_is_writing_is_not_damage(
     """Looked at once, a folder may be in the middle of a change."""
     run = store.run(config())
     run.write_failed("why", provenance=things.PROVENANCE, curve=outcome(9)["curve"])
-    looks, original = [], finding._look
+    looks, original = [], state._inspect
 
     def looking(*args: Any, **kwargs: Any) -> Any:
         if not looks:
@@ -201,13 +201,13 @@ def test_what_somebody_else_is_writing_is_not_damage(
         looks.append(found.status)
         return found
 
-    monkeypatch.setattr(finding, "_look", looking)
+    monkeypatch.setattr(state, "_inspect", looking)
     assert run.status == "failed"
     assert looks == ["damaged", "failed"]
     assert store.incidents == ()
 
 
-def test_a_link_to_nowhere_is_set_aside(store: Store) -> None:
+def test_a_link_to_nowhere_is_quarantined(store: Store) -> None:
     run = finish(store)
     (run.path / RESULT).unlink()
     (run.path / RESULT).symlink_to("nowhere")

@@ -68,4 +68,4 @@ def test_a_full_disk_does_not_hide_damage(tmp_path: Path) -> None:
         assert not run.finished()
     assert (run.path / "curve.npz").exists()
     assert run.status == "begun"
-    assert len(store.set_aside()) == 2
+    assert len(store.quarantined()) == 2

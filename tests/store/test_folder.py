@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from clew.store import Conflict, LeaseLost, Store, merge, names, scan
-from clew.store.finding import FAILURE, RESULT
+from clew.store.state import FAILURE, RESULT
 from clew.validate import BadInput
 from tests.store.things import PROVENANCE, config, contents, finish, outcome
 

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from clew.store import CannotWrite, Claims, Lease, LeaseLost
-from clew.store.lease import highest
-from clew.store.owner import Owner
+from clew.store.leases import Owner, highest
 from clew.validate import BadInput
 from tests.store.faults import failing, nth, watched
 from tests.store.things import SPOIL
@@ -36,7 +35,7 @@ class Clock:
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, this process looks like one on another machine."""
-    monkeypatch.setattr("clew.store.owner._machine", lambda: "another boot pid:[1]")
+    monkeypatch.setattr("clew.store.leases._machine", lambda: "another boot pid:[1]")
 
 
 @pytest.fixture
@@ -150,7 +149,7 @@ def test_the_heart_beats_by_itself(folder: Path) -> None:
 TAKE = """
 import sys
 from pathlib import Path
-from clew.store.lease import Claims
+from clew.store.leases import Claims
 assert Claims(Path(sys.argv[1])).take(sys.argv[2])
 print("taken", flush=True)
 sys.stdin.read()
@@ -196,7 +195,7 @@ def test_in_doubt_nobody_is_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not gone._replace(started="").dead()
     assert not gone._replace(machine="").dead()
     reused = Owner.current()._replace(started="1")
-    monkeypatch.setattr("clew.store.owner._stat", lambda pid: ("", ""))
+    monkeypatch.setattr("clew.store.leases._stat", lambda pid: ("", ""))
     assert not reused.dead()  # it lives, and we may not look
     elsewhere(monkeypatch)
     assert not gone.dead()

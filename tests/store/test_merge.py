@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.store import Store, count, merge, scan
-from clew.store.finding import CURVE
+from clew.store.state import CURVE
 from tests.store.things import PROVENANCE, config, contents, finish, outcome
 
 State = Literal["absent", "begun", "failed", "diverged", "finished", "otherwise"]
@@ -141,7 +141,7 @@ def test_damage_here_is_made_good_from_there(stores: tuple[Store, Store]) -> Non
     (run.path / CURVE).write_bytes(b"")
     assert merge(ours, theirs).copied == [run.name]
     assert contents(run.path) == good
-    assert len(ours.set_aside()) == 2  # the curve, and the result that stood alone
+    assert len(ours.quarantined()) == 2  # the curve, and the result that stood alone
 
 
 def test_the_further_checkpoint_is_taken(stores: tuple[Store, Store]) -> None:

@@ -56,7 +56,7 @@ class Trial:
         assert count(scan(store, deep=True)) == {"finished": RUNS * packs}
         assert contents(store.runs_folder) == contents(peace.runs_folder)
         assert contents(store.packs_folder) == {}
-        assert store.set_aside() == []
+        assert store.quarantined() == []
 
     def retrained(self) -> int:
         """Periods trained more than once; none of them was before a checkpoint on the disk."""

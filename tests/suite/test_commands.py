@@ -89,7 +89,7 @@ def test_damage_shows(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for run in tiny(seeds=2).runs():
         _ = writable.run(run.config).status
     status(store)
-    assert "set aside: " in capsys.readouterr().out
+    assert "in quarantine: " in capsys.readouterr().out
 
 
 def test_status_of_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every file of a store spoilt at once: found, set aside, trained again to the same bytes."""
+"""Every file of a store spoilt at once: found, quarantined, trained again to the same bytes."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_every_file_at_once(left: Path, finished: Path, tmp_path: Path, spoil: s
     begun = sorted(step.period for step in steps if step.what == "compiling")
     assert begun == [0, 2]
     assert sum(step.what == "training" for step in steps) == 2 * PERIODS - 2
-    aside = {root / each["was"]: root / each["at"] for each in Store(root).set_aside()}
+    damaged = {root / each["was"]: root / each["at"] for each in Store(root).quarantined()}
     # leases and progress are renewed by whoever comes next
     kept = {path: data for path, data in spoilt.items() if "leases" not in path.parts}
-    assert {path: (place / path.name).read_bytes() for path, place in aside.items()} == {
+    assert {path: (place / path.name).read_bytes() for path, place in damaged.items()} == {
         **kept,
         result: alone,
     }
-    assert {path.name for path in aside} == PER_RUN | {
+    assert {path.name for path in damaged} == PER_RUN | {
         "clew-store.json", newest.name, *(p.name for p in root.glob("plans/*"))
     }  # fmt: skip

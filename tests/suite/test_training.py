@@ -122,7 +122,7 @@ def test_a_limit_that_comes_near_begins_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [b"", b"PK\x03\x04 nonsense"])
-def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil: bytes) -> None:
+def test_a_spoilt_checkpoint_is_quarantined(finished: Path, tmp_path: Path, spoil: bytes) -> None:
     trained(tiny(), tmp_path, until=lambda step: step.period == 3)
     newest = max(tmp_path.glob("packs/*/*.npz"), key=lambda path: path.name)
     newest.write_bytes(spoil)
@@ -130,7 +130,7 @@ def test_a_spoilt_checkpoint_is_set_aside(finished: Path, tmp_path: Path, spoil:
     assert steps[0].what == "compiling"
     assert steps[0].period == 2
     assert results(tmp_path) == results(finished)
-    assert [each["was"] for each in Store(tmp_path).set_aside()] == [
+    assert [each["was"] for each in Store(tmp_path).quarantined()] == [
         str(newest.relative_to(tmp_path))
     ]
 
@@ -238,7 +238,7 @@ def test_a_full_disk(finished: Path, tmp_path: Path, n: int) -> None:
     assert {row.status for row in scan(Store(tmp_path), deep=True)} <= {"begun", "finished"}
     assert trained(tiny(), tmp_path)[0] == (2, 0, "")
     assert results(tmp_path) == results(finished)
-    assert Store(tmp_path).set_aside() == []
+    assert Store(tmp_path).quarantined() == []
 
 
 def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from clew.analysis.account import coefficients, common, configuration, reasons
 from clew.analysis.recipes import Named, Recipe, differing, named, recipe
 from clew.analysis.table import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, results
 from clew.machines.tasks import Task
-from clew.store import CannotRead, Damaged, Row, RunFolder, Store, scan
+from clew.store import CannotRead, Damaged, RunFolder, RunState, Store, scan
 from clew.validate import BadInput
 
 STATUSES = {"begun": "running", "damaged": "missing", "unreadable": "missing"}
@@ -111,7 +111,7 @@ def tail(values: np.ndarray) -> float:
     return float(np.mean(values[len(values) - max(1, round(TAIL * len(values))) :], dtype=float))
 
 
-def _read(run: RunFolder, row: Row) -> _Kept:
+def _read(run: RunFolder, row: RunState) -> _Kept:
     about: dict[str, Any] = {"status": STATUSES.get(row.status, row.status), "reason": row.reason}
     if row.status not in ("finished", "failed", "diverged"):
         return _Kept(about, {}, {}, {})
@@ -156,7 +156,7 @@ def _rollouts(arrays: Mapping[str, np.ndarray]) -> Columns:
     return {**thin, "steps": found["steps"][[part[-1] for part in parts]]}
 
 
-def _named_row(arm: Named, row: Row, kept: _Kept) -> dict[str, Any]:
+def _named_row(arm: Named, row: RunState, kept: _Kept) -> dict[str, Any]:
     names = {**dict(zip(ARM, arm, strict=False)), "bonus_coef": arm.coef}
     return {**names, "seed": row.config["seed"], "tail_mean": np.nan, **kept.row}
 

@@ -14,8 +14,8 @@ from clew.cli.arguments import RunName
 from clew.cli.display import console_for
 from clew.cli.film import write_film
 from clew.store import RunFolder, Store, world_name
-from clew.store.finding import Finding, look
 from clew.store.names import HASH
+from clew.store.state import RunState, inspect_run
 from clew.validate import BadInput, listing, whole_number
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -44,12 +44,12 @@ def show(
     whole_number("episodes", episodes, 0)
     opened = Store(store, read_only=True)
     folder = find_run(opened, run)
-    found = look(folder)
+    found = inspect_run(folder)
     console = console_for(json)
     about = describe(opened, folder, found)
     if not json:
         print_run(console, about)
-    if found.status == "finished" and episodes and found.config is not None:
+    if found.status == "finished" and episodes and found.config:
         film = _film(console, opened.run(found.config), gif, episodes, seed)
         about["film"] = film
     if json:
@@ -79,9 +79,9 @@ def find_run(store: Store, asked: str) -> Path:
     )
 
 
-def describe(store: Store, folder: Path, found: Finding) -> dict[str, Any]:
+def describe(store: Store, folder: Path, found: RunState) -> dict[str, Any]:
     """Everything that is known of a run, as plain data."""
-    config = dict(found.config or {})
+    config = dict(found.config)
     about: dict[str, Any] = {
         "name": folder.name,
         "status": found.status,
@@ -180,4 +180,4 @@ def _hash_begins(folder: Path, asked: str) -> bool:
         return True
     if not asked.startswith(folder.name[-HASH:]):
         return False
-    return (look(folder, deep=False).identity or "").startswith(asked)
+    return (inspect_run(folder, deep=False).identity or "").startswith(asked)

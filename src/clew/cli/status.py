@@ -30,8 +30,8 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
     show(console, rows, count(rows), json, packs=[_plain(each) for each in packs])
     for each in packs if not json else []:
         console.print(in_a_line(each), highlight=False, markup=False, soft_wrap=True)
-    for aside in opened.set_aside():
-        console.print(f"set aside: {aside}", highlight=False, markup=False)
+    for damaged in opened.quarantined():
+        console.print(f"in quarantine: {damaged}", highlight=False, markup=False)
 
 
 def in_a_line(pack: Standing) -> str:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from clew.store import Row, Store, count, scan, world_name
+from clew.store import RunState, Store, count, scan, world_name
 from clew.suite import RunSpec
 
 ARM = ("environment", "reward", "architecture", "bonus")
@@ -33,7 +33,7 @@ def summary(
 
 def show(
     console: Console,
-    rows: Sequence[Row],
+    rows: Sequence[RunState],
     counts: dict[str, int],
     as_json: bool = False,
     **more: Any,
@@ -67,8 +67,8 @@ def _table(title: str, arms: Iterable[tuple[tuple[str, ...], dict[str, Any]]]) -
     return table
 
 
-def _arms(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
-    arms: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+def _arms(rows: Sequence[RunState]) -> list[tuple[tuple[str, ...], list[RunState]]]:
+    arms: dict[tuple[str, ...], list[RunState]] = defaultdict(list)
     for row in rows:
         if row.config:
             # a store may hold what others put there, by other words
@@ -77,7 +77,7 @@ def _arms(rows: Sequence[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
     return sorted(arms.items(), key=lambda arm: arm[0][:2])
 
 
-def _numbers(name: tuple[str, ...], members: Sequence[Row]) -> dict[str, Any]:
+def _numbers(name: tuple[str, ...], members: Sequence[RunState]) -> dict[str, Any]:
     finished = [row.result for row in members if row.status == "finished"]
     tails = [result["tail_mean"] for result in finished if "tail_mean" in result]
     return {

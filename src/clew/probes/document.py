@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def read(run: RunFolder) -> Document | None:
-    """The document of a run, if it has a sound one; a damaged one is set aside."""
+    """The document of a run, if it has a sound one; a damaged one goes into quarantine."""
     document = run.note(ROLE)
     if not isinstance(document, dict) or not set(document) >= KEYS:
         return None

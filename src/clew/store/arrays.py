@@ -1,6 +1,6 @@
-"""Sealed arrays: `.npz` files that numpy reads, without pickle, the same bytes for the same arrays.
+"""Files of arrays: `.npz` that numpy reads, without pickle, the same bytes for the same arrays.
 
-The seal is the comment at the end of the zip file.
+The header is the comment at the end of the zip file.
 """
 
 from __future__ import annotations
@@ -10,80 +10,81 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from clew.store import atomic
-from clew.store.canonical import canonical
+from clew.store.canonical import JsonObject, canonical
+from clew.store.documents import HEX, ChecksumWriter, Header, reading, verify
 from clew.store.errors import Damaged
-from clew.store.seal import HEX, Seal, Sealer, reading, verify
 from clew.validate import BadInput
 
+Arrays = Mapping[str, np.ndarray]
 ABOUT = "about.json"
 _KINDS = "biufcSU"
 _COMMENT = re.compile(rb"clew arrays 1 role=([a-z-]+) of=([0-9a-f]+) sha256=[0-9a-f]{64}")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-class Arrays(NamedTuple):
+class ArrayFile(NamedTuple):
     """What an array file holds."""
 
-    seal: Seal
+    header: Header
     arrays: dict[str, np.ndarray]
-    about: Any
+    about: JsonObject | None
     """Plain data that were written beside the arrays."""
 
 
 def write_arrays(
-    path: Path, seal: Seal, arrays: Mapping[str, np.ndarray], about: Any = None
+    path: Path, header: Header, arrays: Arrays, about: JsonObject | None = None
 ) -> str:
     """Write named arrays, and return the file's digest."""
     checked, digest = _checked(arrays), []
-    atomic.write(path, lambda file: digest.append(_fill(file, seal, checked, about)))
+    atomic.write(path, lambda file: digest.append(_fill(file, header, checked, about)))
     return digest[0]
 
 
-def read_arrays(path: Path, seal: Seal) -> dict[str, np.ndarray]:
+def read_arrays(path: Path, header: Header) -> dict[str, np.ndarray]:
     """The arrays, if the file is sound and is what it should be."""
     found = read_any(path)
-    seal.expect(path, found.seal)
+    header.expect(path, found.header)
     return found.arrays
 
 
-def verify_arrays(path: Path, seal: Seal) -> str:
+def verify_arrays(path: Path, header: Header) -> str:
     """The digest of a file that is sound and is what it should be; its arrays are not loaded."""
     with reading(path) as file:
         digest = verify(path, file)
         with _unzipped(path, file) as archive:
-            seal.expect(path, _seal(path, archive))
+            header.expect(path, _header(path, archive))
     return digest
 
 
-def read_any(path: Path) -> Arrays:
+def read_any(path: Path) -> ArrayFile:
     """Whatever a sound file holds."""
     with reading(path) as file:
         verify(path, file)
         with _unzipped(path, file) as archive:
-            seal = _seal(path, archive)
+            header = _header(path, archive)
             try:
-                return Arrays(seal, *_members(archive))
+                return ArrayFile(header, *_members(archive))
             except (ValueError, EOFError, zipfile.BadZipFile) as error:
                 raise Damaged(path, f"holds something else than arrays ({error})") from None
 
 
-def _fill(file: IO[bytes], seal: Seal, arrays: Mapping[str, np.ndarray], about: Any) -> str:
-    sealer = Sealer(file)
-    with zipfile.ZipFile(sealer, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[arg-type]
+def _fill(file: IO[bytes], header: Header, arrays: Arrays, about: JsonObject | None) -> str:
+    writer = ChecksumWriter(file)
+    with zipfile.ZipFile(writer, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[arg-type]
         if about is not None:
             with archive.open(_member(ABOUT), "w") as member:
                 member.write(canonical(about).encode())
         for name in sorted(arrays):
             with archive.open(_member(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, arrays[name], allow_pickle=False)
-        label = f"clew arrays 1 role={seal.role} of={seal.of} sha256="
+        label = f"clew arrays 1 role={header.role} of={header.of} sha256="
         archive.comment = label.encode() + b"0" * HEX
-    return sealer.close()
+    return writer.close()
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -93,7 +94,7 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _members(archive: zipfile.ZipFile) -> tuple[dict[str, np.ndarray], Any]:
+def _members(archive: zipfile.ZipFile) -> tuple[dict[str, np.ndarray], JsonObject | None]:
     arrays, about = {}, None
     for info in archive.infolist():
         with archive.open(info) as member:
@@ -112,14 +113,14 @@ def _unzipped(path: Path, file: IO[bytes]) -> zipfile.ZipFile:
         raise Damaged(path, f"is not a file of arrays ({error})") from None
 
 
-def _seal(path: Path, archive: zipfile.ZipFile) -> Seal:
+def _header(path: Path, archive: zipfile.ZipFile) -> Header:
     found = _COMMENT.fullmatch(archive.comment)
     if found is None:
         raise Damaged(path, "is not a file of arrays of a store")
-    return Seal(found[1].decode(), found[2].decode())
+    return Header(found[1].decode(), found[2].decode())
 
 
-def _checked(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _checked(arrays: Arrays) -> dict[str, np.ndarray]:
     """C order, so that layout in memory does not show in the bytes."""
     checked = {name: np.array(value, order="C", copy=None) for name, value in arrays.items()}
     for name, array in checked.items():

@@ -28,7 +28,7 @@ def write(path: Path, fill: Fill, *, overwrite: bool = True) -> None:
 
     Without `overwrite`, of several writers one succeeds and the others get `FileExistsError`.
     """
-    with telling(path):
+    with explain_errors(path):
         make_folder(path.parent)
         temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
         try:
@@ -57,7 +57,7 @@ def make_folder(folder: Path) -> None:
 
 def move(path: Path, target: Path) -> None:
     """Rename a file, for good."""
-    with telling(target):
+    with explain_errors(target):
         make_folder(target.parent)
         os.replace(path, target)
         sync_folder(target.parent)
@@ -70,7 +70,7 @@ def sweep(folder: Path) -> int:
     A writer that is still alive there has lost its lease: its rename fails, and it is told.
     """
     swept = 0
-    with telling(folder), contextlib.suppress(FileNotFoundError):
+    with explain_errors(folder), contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
             if name.startswith(TEMPORARY):
                 os.unlink(folder / name)
@@ -88,8 +88,8 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def telling(path: Path) -> Iterator[None]:
-    """Explain what the operating system refuses."""
+def explain_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses into `CannotWrite`, which says what to do."""
     try:
         yield
     except FileExistsError:

@@ -10,11 +10,13 @@ from typing import Any
 
 from clew.validate import BadInput
 
+JsonObject = dict[str, Any]
+"""A mapping as JSON has it: what a file of a store holds, or a configuration."""
 DEPTH = 32
 _KINDS = "None, True, False, whole numbers, floats, strings, lists and mappings with string keys"
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """The value as JSON: keys sorted, no blanks, floats by their shortest exact decimals.
 
     1 and 1.0 are different, as are 0.0 and −0.0; a tuple is a list.
@@ -23,17 +25,17 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """SHA-256 of the canonical text, 64 hexadecimal digits."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def plain(value: Any, where: str = "configuration") -> Any:
+def plain(value: object, where: str = "configuration") -> Any:
     """The value made of JSON's own types; anything that would not come back the same is refused."""
     return _plain(value, where, 0)
 
 
-def differences(one: Any, other: Any, where: str = "") -> list[str]:
+def differences(one: object, other: object, where: str = "") -> list[str]:
     """The fields in which two plain values differ, in words."""
     if isinstance(one, dict) and isinstance(other, dict):
         found = []
@@ -51,7 +53,7 @@ def differences(one: Any, other: Any, where: str = "") -> list[str]:
     return [] if same else [f"{where or 'value'} is {one!r} and {other!r}"]
 
 
-def _plain(value: Any, where: str, depth: int) -> Any:
+def _plain(value: object, where: str, depth: int) -> object:
     if depth > DEPTH:
         raise BadInput(f"{where} is nested more than {DEPTH} deep")
     if isinstance(value, Mapping):
@@ -72,7 +74,7 @@ def _plain(value: Any, where: str, depth: int) -> Any:
     raise BadInput(f"{where}={value!r} is a {type(value).__name__}; only {_KINDS} can be stored")
 
 
-def _key(key: Any, where: str) -> str:
+def _key(key: object, where: str) -> str:
     if type(key) is not str:
         raise BadInput(f"{where} has the key {key!r}; keys must be strings")
     return _text(key, where)

@@ -7,17 +7,17 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from clew.store import atomic
 from clew.store.arrays import read_any, write_arrays
-from clew.store.aside import Aside
-from clew.store.canonical import differences, digest, plain
+from clew.store.canonical import JsonObject, differences, digest, plain
+from clew.store.documents import Header
 from clew.store.errors import Damaged
-from clew.store.holding import Holding, under
-from clew.store.seal import Seal
+from clew.store.leases import Lease, writing_under
+from clew.store.quarantine import Quarantine
 from clew.validate import BadInput, whole_number
 
 KEEP = 2
@@ -31,25 +31,23 @@ class Checkpoint(NamedTuple):
     step: int
     """How far it had come, in the caller's unit."""
     arrays: dict[str, np.ndarray]
-    config: Any
+    config: JsonObject
     """Of the pack."""
 
 
 class Checkpoints:
     """Those of one pack, in a folder of their own."""
 
-    def __init__(self, folder: Path, config: Mapping[str, Any], aside: Aside) -> None:
-        self.folder, self.config, self._aside = folder, plain(config), aside
-        self._seal = Seal(ROLE, digest(self.config))
+    def __init__(self, folder: Path, config: Mapping[str, object], quarantine: Quarantine) -> None:
+        self.folder, self.config, self._quarantine = folder, plain(config), quarantine
+        self._header = Header(ROLE, digest(self.config))
 
-    def save(
-        self, step: int, arrays: Mapping[str, np.ndarray], lease: Holding | None = None
-    ) -> Path:
+    def save(self, step: int, arrays: Mapping[str, np.ndarray], lease: Lease | None = None) -> Path:
         """Write a checkpoint; once it is on the disk, those before the last two go."""
         whole_number("step", step, 0, 10**12 - 1)
         path = self.folder / f"checkpoint-{step:012d}.npz"
-        with under(lease):
-            write_arrays(path, self._seal, arrays, {"step": step, "config": self.config})
+        with writing_under(lease):
+            write_arrays(path, self._header, arrays, {"step": step, "config": self.config})
         self.prune()
         return path
 
@@ -59,12 +57,12 @@ class Checkpoints:
             _remove(old)
 
     def latest(self) -> Checkpoint | None:
-        """The newest sound one; damaged ones are set aside, and the one before is taken."""
+        """The newest sound one; damaged ones go into quarantine, and the one before is taken."""
         for path in self.paths():
             try:
                 return read_checkpoint(path, self.config)
             except Damaged as damage:
-                self._aside.put(damage)
+                self._quarantine.put(damage)
             except FileNotFoundError:
                 continue
         return None
@@ -91,16 +89,17 @@ def checkpoints_in(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names, reverse=True) if _NAME.fullmatch(name)]
 
 
-def read_checkpoint(path: Path, config: Mapping[str, Any] | None = None) -> Checkpoint:
+def read_checkpoint(path: Path, config: Mapping[str, object] | None = None) -> Checkpoint:
     """Read one checkpoint, and refuse it if it is not one of `config`."""
     found = read_any(path)
-    if found.seal.role != ROLE:
-        raise Damaged(path, f"is a {found.seal.role!r} file and should be a {ROLE!r}")
+    if found.header.role != ROLE:
+        raise Damaged(path, f"is a {found.header.role!r} file and should be a {ROLE!r}")
+    assert found.about is not None
     step, theirs = found.about["step"], found.about["config"]
     named = _NAME.fullmatch(path.name)
     if named and int(named[1]) != step:
         raise Damaged(path, f"is the checkpoint of step {step}")
-    if config is not None and found.seal.of != digest(config):
+    if config is not None and found.header.of != digest(config):
         unlike = differences(theirs, plain(config))
         more = f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
         raise BadInput(
@@ -111,5 +110,5 @@ def read_checkpoint(path: Path, config: Mapping[str, Any] | None = None) -> Chec
 
 
 def _remove(path: Path) -> None:
-    with atomic.telling(path), contextlib.suppress(FileNotFoundError):
+    with atomic.explain_errors(path), contextlib.suppress(FileNotFoundError):
         os.unlink(path)

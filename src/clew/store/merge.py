@@ -15,11 +15,10 @@ from clew.store import atomic
 from clew.store.arrays import read_any
 from clew.store.canonical import canonical
 from clew.store.checkpoints import Checkpoint, checkpoints_in, read_checkpoint
-from clew.store.documents import read_document
+from clew.store.documents import Header, read_document
 from clew.store.errors import CannotRead, Conflict, Damaged
-from clew.store.finding import FAILURE, PROVENANCE, RESULT, Finding, look
-from clew.store.folder import NOTES, RunFolder, same_arrays
-from clew.store.seal import Seal
+from clew.store.run_folder import NOTES, RunFolder, same_arrays
+from clew.store.state import FAILURE, PROVENANCE, RESULT, RunState, inspect_run
 from clew.store.store import Store
 
 
@@ -49,8 +48,8 @@ def merge(into: Store, source: Store) -> Merged:
     """
     merged = Merged()
     for folder in source.folders():
-        found = look(folder)
-        if found.status in ("damaged", "unreadable") or found.config is None:
+        found = inspect_run(folder)
+        if found.status in ("damaged", "unreadable") or not found.config:
             merged.damaged.append(f"{folder.name}: {found.reason or 'has no configuration'}")
         else:
             ours = into.run(found.config)
@@ -61,7 +60,7 @@ def merge(into: Store, source: Store) -> Merged:
     return merged
 
 
-def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: Finding) -> None:
+def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: RunState) -> None:
     mine = ours.find()
     if mine.status in ("damaged", "unreadable"):
         merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
@@ -88,17 +87,17 @@ def _bring_notes(ours: RunFolder, folder: Path) -> None:
     """What was found out later, where ours is finished and lacks it; it can be made again."""
     for role in NOTES:
         with contextlib.suppress(FileNotFoundError, Damaged, CannotRead):
-            theirs = read_document(folder / f"{role}.json", Seal(role, ours.identity))
+            theirs = read_document(folder / f"{role}.json", Header(role, ours.identity))
             if ours.note(role) is None and ours.find(deep=False).status == "finished":
                 ours.write_note(role, theirs)
 
 
-def _rank(found: Finding) -> int:
+def _rank(found: RunState) -> int:
     ranks = {"finished": 3, "failed": 2, "diverged": 2, "begun": 1}
     return ranks.get(found.status, 0)
 
 
-def _copy_run(ours: RunFolder, folder: Path, theirs: Finding) -> None:
+def _copy_run(ours: RunFolder, folder: Path, theirs: RunState) -> None:
     """Everything that belongs to the outcome, and the outcome last."""
     ours.begin()
     if theirs.outcome is None:
@@ -108,11 +107,11 @@ def _copy_run(ours: RunFolder, folder: Path, theirs: Finding) -> None:
     for name in (PROVENANCE, *theirs.outcome["files"]):
         _copy(folder / name, ours.path / name)
     _copy(folder / final, ours.path / final, overwrite=False)
-    if (found := look(ours.path, ours.identity)).status != theirs.status:
+    if (found := inspect_run(ours.path, ours.identity)).status != theirs.status:
         raise Conflict(f"{ours.name} was copied, and now is {found.status}: {found.reason}")
 
 
-def _unlike(here: Path, mine: Finding, there: Path, theirs: Finding) -> str:
+def _unlike(here: Path, mine: RunState, there: Path, theirs: RunState) -> str:
     """How two results of one configuration differ; empty if they do not."""
     assert mine.outcome is not None
     assert theirs.outcome is not None

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from clew.store.canonical import digest
+from clew.store.canonical import JsonObject, digest
 
 HASH = 8
 WORD, WHOLE = 32, 100
@@ -18,23 +17,23 @@ FIELDS = ("environment", "reward", "architecture", "bonus", "seed")
 NAME = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*-[0-9a-f]{{{HASH}}}")
 
 
-def run_name(config: Mapping[str, Any], identity: str | None = None) -> str:
+def run_name(config: Mapping[str, object], identity: str | None = None) -> str:
     """Such as `tinyreproduce-dense-gru-e3b-s3-1f2e3d4c`; `identity` is the hash, if it is known."""
     return folder_name(_words(config) or ["run"], identity or digest(config))
 
 
-def world_name(config: Mapping[str, Any]) -> str:
+def world_name(config: JsonObject) -> str:
     """An environment with the options that were chosen for it: `MiniGrid-MemoryS13[view=7]`."""
     return bracketed(str(config.get("environment", "")), config.get("environment_options", {}))
 
 
-def bracketed(name: str, chosen: Mapping[str, Any]) -> str:
+def bracketed(name: str, chosen: Mapping[str, object]) -> str:
     """A name, and values by name in brackets after it."""
     inside = ",".join(f"{field}={value}" for field, value in sorted(chosen.items()))
     return name + (f"[{inside}]" if inside else "")
 
 
-def pack_name(configs: Sequence[Mapping[str, Any]], identity: str) -> str:
+def pack_name(configs: Sequence[Mapping[str, object]], identity: str) -> str:
     """What all its runs have in common, how many there are, and the pack's hash."""
     rows = [_words(config) for config in configs]
     common = [word for word in rows[0] if all(word in row for row in rows)]
@@ -57,7 +56,7 @@ def slug(word: str, longest: int = WORD) -> str:
     return re.sub(r"[^a-z0-9]+", "-", simple).strip("-")[:longest].strip("-") or "x"
 
 
-def _words(config: Mapping[str, Any]) -> list[str]:
+def _words(config: Mapping[str, object]) -> list[str]:
     words = [str(config[field]) for field in FIELDS[:-1] if isinstance(config.get(field), str)]
     seed = config.get("seed")
     return [*words, f"s{seed}"] if type(seed) is int else words

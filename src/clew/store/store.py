@@ -7,24 +7,23 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from clew.store import atomic
-from clew.store.aside import Aside, Incident
-from clew.store.canonical import digest, plain
+from clew.store.canonical import JsonObject, digest, plain
 from clew.store.checkpoints import Checkpoints
-from clew.store.documents import read_document, write_document
+from clew.store.documents import Header, read_document, write_document
 from clew.store.errors import CannotRead, CannotWrite, Damaged
-from clew.store.folder import RunFolder
-from clew.store.lease import BEAT, STALE, Claims
+from clew.store.leases import BEAT, STALE, Claims
 from clew.store.names import NAME, pack_name, slug
-from clew.store.seal import Seal
+from clew.store.quarantine import FOLDER as QUARANTINE
+from clew.store.quarantine import Incident, Quarantine
+from clew.store.run_folder import RunFolder
 from clew.validate import BadInput
 
 MARK = "clew-store.json"
 PLANS = "plans"
 LAYOUT = 1
-_SEAL = Seal("store", "store")
+_HEADER = Header("store", "store")
 
 
 class Store:
@@ -37,14 +36,14 @@ class Store:
         self.root = Path(root)
         self.read_only = read_only
         self.runs_folder, self.packs_folder = self.root / "runs", self.root / "packs"
-        self._aside = Aside(self.root, read_only=read_only)
+        self._quarantine = Quarantine(self.root, read_only=read_only)
         self._open()
 
-    def run(self, config: Mapping[str, Any]) -> RunFolder:
+    def run(self, config: Mapping[str, object]) -> RunFolder:
         """The folder of the run with this configuration, whether it exists or not."""
-        return RunFolder(self.runs_folder, config, self._aside)
+        return RunFolder(self.runs_folder, config, self._quarantine)
 
-    def pack(self, configs: Sequence[Mapping[str, Any]]) -> PackFolder:
+    def pack(self, configs: Sequence[Mapping[str, object]]) -> PackFolder:
         """The pack of runs with these configurations, in this order."""
         return PackFolder(self, configs)
 
@@ -60,22 +59,22 @@ class Store:
         """Every pack's folder, by name."""
         yield from _children(self.packs_folder)
 
-    def agreed(self, name: str, proposal: Mapping[str, Any]) -> dict[str, Any]:
+    def agreed(self, name: str, proposal: Mapping[str, object]) -> JsonObject:
         """What all workers on this store go by: the proposal of whoever made one first."""
         while (found := self.agreement(name)) is None:
             if self.read_only:
                 return plain(proposal)
             with contextlib.suppress(FileExistsError):
-                path, seal = self._agreement(name)
-                write_document(path, seal, plain(proposal), overwrite=False)
+                path, header = self._agreement(name)
+                write_document(path, header, plain(proposal), overwrite=False)
         return found
 
-    def agreement(self, name: str) -> dict[str, Any] | None:
+    def agreement(self, name: str) -> JsonObject | None:
         """What they go by, if anything was proposed."""
         try:
             return read_document(*self._agreement(name))
         except Damaged as damage:
-            self._aside.put(damage)
+            self._quarantine.put(damage)
         except FileNotFoundError:
             pass
         return None
@@ -89,24 +88,24 @@ class Store:
     @property
     def incidents(self) -> Sequence[Incident]:
         """Damage that was found since the store was opened."""
-        return tuple(self._aside.incidents)
+        return tuple(self._quarantine.incidents)
 
-    def set_aside(self) -> list[dict[str, Any]]:
-        """Everything that was ever set aside: what it was, why, when, and where it lies."""
-        return self._aside.listed()
+    def quarantined(self) -> list[JsonObject]:
+        """Every damaged file that was ever found: what it was, why, when, and where it lies."""
+        return self._quarantine.listed()
 
-    def _agreement(self, name: str) -> tuple[Path, Seal]:
-        return self.root / PLANS / f"{slug(name)}.json", Seal("plan", name)
+    def _agreement(self, name: str) -> tuple[Path, Header]:
+        return self.root / PLANS / f"{slug(name)}.json", Header("plan", name)
 
     def _open(self) -> None:
         if self.root.exists() and not self.root.is_dir():
             raise BadInput(f"{str(self.root)!r} is not a folder")
         try:
-            layout = read_document(self.root / MARK, _SEAL)["layout"]
+            layout = read_document(self.root / MARK, _HEADER)["layout"]
         except FileNotFoundError:
             return self._create()
         except Damaged as damage:
-            self._aside.put(damage)
+            self._quarantine.put(damage)
             return None if self.read_only else self._mark()
         if layout != LAYOUT:
             raise BadInput(
@@ -125,7 +124,7 @@ class Store:
         strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}
         if self.read_only and not self.root.exists():
             raise BadInput(f"{str(self.root)!r} does not exist; name the folder of a store")
-        if strange - {"runs", "packs", "leases", "set-aside", PLANS} or self.read_only:
+        if strange - {"runs", "packs", "leases", QUARANTINE, PLANS} or self.read_only:
             raise BadInput(
                 f"{str(self.root)!r} is not a store (it has no {MARK}); name a store, "
                 f"or a new or empty folder to make one"
@@ -133,21 +132,23 @@ class Store:
         self._mark()
 
     def _mark(self) -> None:
-        write_document(self.root / MARK, _SEAL, {"layout": LAYOUT})
+        write_document(self.root / MARK, _HEADER, {"layout": LAYOUT})
 
 
 class PackFolder:
     """A pack of runs: what is claimed, and what checkpoints belong to."""
 
-    def __init__(self, store: Store, configs: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, store: Store, configs: Sequence[Mapping[str, object]]) -> None:
         if not configs:
             raise BadInput("a pack must have at least one run")
-        self.config: dict[str, Any] = {"runs": plain(list(configs))}
+        self.config: JsonObject = {"runs": plain(list(configs))}
         self.identity = digest(self.config)
         self.name = pack_name(self.config["runs"], self.identity)
         self.runs = [store.run(config) for config in configs]
         self._read_only = store.read_only
-        self.checkpoints = Checkpoints(store.packs_folder / self.name, self.config, store._aside)
+        self.checkpoints = Checkpoints(
+            store.packs_folder / self.name, self.config, store._quarantine
+        )
 
     def finished(self) -> bool:
         """Whether every run of the pack has its result. Its checkpoints then go, if any are left.

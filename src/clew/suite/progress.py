@@ -14,9 +14,8 @@ from typing import Literal, NamedTuple
 
 from clew.store import CannotRead, CannotWrite, Damaged, Lease, Store, scan
 from clew.store.checkpoints import checkpoints_in
-from clew.store.documents import read_document, write_document
-from clew.store.owner import Owner
-from clew.store.seal import Seal
+from clew.store.documents import Header, read_document, write_document
+from clew.store.leases import Owner
 from clew.suite.planning import planned
 from clew.suite.steps import OVER, Step, Watch, over
 from clew.suite.suite import Suite
@@ -44,7 +43,7 @@ def telling(lease: Lease, watch: Watch) -> Watch:
             data = {"step": step.plain(), "when": time.time()}
             # a disk that is full refuses the next checkpoint too, which is when it matters
             with contextlib.suppress(CannotWrite):
-                write_document(lease.place / FILE, Seal("progress", step.name), data)
+                write_document(lease.place / FILE, Header("progress", step.name), data)
         watch(step)
 
     return both
@@ -55,7 +54,7 @@ def last_news(place: Path) -> News | None:
     with contextlib.suppress(
         FileNotFoundError, Damaged, CannotRead, KeyError, TypeError, ValueError
     ):
-        told = read_document(place / FILE, Seal("progress", place.name))
+        told = read_document(place / FILE, Header("progress", place.name))
         return News(Step.of(told["step"]), float(told["when"]))
     return None
 

@@ -31,7 +31,7 @@ class EventFile:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.path = Path(folder) / file_name(time.time())
-        with atomic.telling(self.path):
+        with atomic.explain_errors(self.path):
             atomic.make_folder(self.path.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
             self._handle = os.open(self.path, flags, 0o666)
@@ -53,7 +53,7 @@ class EventFile:
 
     def _append(self, data: bytes) -> None:
         # whole or not at all: TensorBoard takes a torn record for the end of the file
-        with atomic.telling(self.path):
+        with atomic.explain_errors(self.path):
             written = os.write(self._handle, data)
             if written < len(data):
                 os.ftruncate(self._handle, os.fstat(self._handle).st_size - written)

@@ -16,8 +16,7 @@ from typing import Any
 
 from clew.probes.predictions.claims import Prediction
 from clew.store import CannotRead, Damaged, Store, digest
-from clew.store.documents import read_any, write_document
-from clew.store.seal import Seal
+from clew.store.documents import Header, read_any, write_document
 from clew.validate import BadInput
 
 FOLDER = "predictions"
@@ -151,7 +150,7 @@ def chains(store: Store) -> dict[str, Register]:
 def write_registration(store: Store, chain: str, one: Registration) -> None:
     """Put a registration at its place in a chain; `FileExistsError` if something is there."""
     path = store.root / FOLDER / chain / file_name(one)
-    write_document(path, Seal("predictions", one.seal), one.to_json(), overwrite=False)
+    write_document(path, Header("predictions", one.seal), one.to_json(), overwrite=False)
 
 
 def file_name(one: Registration) -> str:
@@ -206,7 +205,7 @@ def _read(path: Path) -> Registration:
         one = Registration.from_json(data)
     except (BadInput, TypeError, KeyError) as error:
         raise Damaged(path, f"is not a registration ({error})") from None
-    Seal("predictions", one.seal).expect(path, seal)
+    Header("predictions", one.seal).expect(path, seal)
     return one
 
 

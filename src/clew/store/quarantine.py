@@ -1,4 +1,4 @@
-"""Damaged files are moved to `set-aside/` with the reason: never read, never silently dropped."""
+"""Quarantine: damaged files are moved to `set-aside/` with the reason, never read, never lost."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import logging
 import os
 import secrets
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clew.store import atomic
-from clew.store.documents import read_document, write_document
+from clew.store.canonical import JsonObject
+from clew.store.documents import Header, read_document, write_document
 from clew.store.errors import CannotRead, CannotWrite, Damaged, stamp
 from clew.store.names import WHOLE, slug
-from clew.store.seal import Seal
 
-REASON = "reason.json"
-_SEAL = Seal("set-aside", "store")
+FOLDER, REASON = "set-aside", "reason.json"
+_HEADER = Header(FOLDER, "store")
 _LOG = logging.getLogger("clew.store")
 
 
@@ -31,7 +31,7 @@ class Incident(NamedTuple):
     """Where it is now; None if it could not be moved (a read-only store)."""
 
 
-class Aside:
+class Quarantine:
     """A store's damaged files, those found by this process and those found before."""
 
     def __init__(self, root: Path, *, read_only: bool) -> None:
@@ -49,39 +49,39 @@ class Aside:
             self.incidents.append(incident)
         return incident
 
-    def listed(self) -> list[dict[str, Any]]:
-        """Everything that was ever set aside: what it was, why, when, and where it lies."""
+    def listed(self) -> list[JsonObject]:
+        """Everything that was ever put here: what it was, why, when, and where it lies."""
         found = []
         with contextlib.suppress(FileNotFoundError):
-            for name in sorted(os.listdir(self._root / "set-aside")):
+            for name in sorted(os.listdir(self._root / FOLDER)):
                 with contextlib.suppress(FileNotFoundError, Damaged, CannotRead):
-                    about = read_document(self._root / "set-aside" / name / REASON, _SEAL)
-                    found.append({**about, "at": f"set-aside/{name}"})
+                    about = read_document(self._root / FOLDER / name / REASON, _HEADER)
+                    found.append({**about, "at": f"{FOLDER}/{name}"})
         return found
 
     def _move(self, damage: Damaged, was: str) -> str | None:
         path = damage.path
-        place = self._root / "set-aside" / f"{slug(path.parent.name, WHOLE)}-{secrets.token_hex(4)}"
+        place = self._root / FOLDER / f"{slug(path.parent.name, WHOLE)}-{secrets.token_hex(4)}"
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         about = {"was": was, "reason": damage.reason, "when": now}
         if damage.stamp is None or stamp(path) != damage.stamp:
             return None  # it is missing, or somebody else has moved or mended it
         try:
-            write_document(place / REASON, _SEAL, about)
+            write_document(place / REASON, _HEADER, about)
             atomic.move(path, place / path.name)
         except CannotWrite as error:
             _LOG.warning("%s", error)
-            return _forget(place)
+            return _take_back(place)
         if stamp(place / path.name) != damage.stamp:
             # mended between our look and our move: put it back, unless there is yet another
             with contextlib.suppress(OSError):
                 os.link(place / path.name, path)
-                return _forget(place)
+                return _take_back(place)
         return str((place / path.name).relative_to(self._root))
 
 
-def _forget(place: Path) -> None:
-    """Take back an entry that is not one."""
+def _take_back(place: Path) -> None:
+    """Remove an entry whose file was not moved after all."""
     with contextlib.suppress(OSError):
         for name in os.listdir(place):
             os.unlink(place / name)

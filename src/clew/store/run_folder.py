@@ -1,4 +1,4 @@
-"""A run's folder: who it is, how it was made, what came of it. The result is written last."""
+"""A run's folder: its configuration, how it was made, and, written last, what came of it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from clew.store import atomic
-from clew.store.arrays import read_arrays, write_arrays
-from clew.store.aside import Aside
-from clew.store.canonical import canonical, digest, plain
-from clew.store.documents import read_document, write_document
+from clew.store.arrays import Arrays, read_arrays, write_arrays
+from clew.store.canonical import JsonObject, canonical, digest, plain
+from clew.store.documents import Header, read_document, write_document
 from clew.store.errors import CannotWrite, Conflict, Damaged
-from clew.store.finding import (
+from clew.store.leases import Lease, writing_under
+from clew.store.names import run_name
+from clew.store.quarantine import Quarantine
+from clew.store.state import (
     AGENT,
     CONFIG,
     CURVE,
@@ -24,37 +26,33 @@ from clew.store.finding import (
     FAILURE,
     PROVENANCE,
     RESULT,
-    Finding,
+    RunState,
     Status,
-    look,
+    inspect_run,
 )
-from clew.store.holding import Holding, under
-from clew.store.names import run_name
-from clew.store.seal import Seal
 from clew.validate import BadInput, one_of
 
 NOTES = ("probe",)
 """What may stand beside a run's own files; it is no part of the outcome, and can be made again."""
-Named = Mapping[str, np.ndarray]
 
 
 class RunFolder:
     """One run of a store. Made by `Store.run`; nothing is written before something is known."""
 
-    def __init__(self, runs: Path, config: Mapping[str, Any], aside: Aside) -> None:
-        self.config: dict[str, Any] = plain(config)
+    def __init__(self, runs: Path, config: Mapping[str, object], quarantine: Quarantine) -> None:
+        self.config: JsonObject = plain(config)
         self.identity = digest(self.config)
         self.name = run_name(self.config, self.identity)
         self.path = runs / self.name
-        self._aside = aside
+        self._quarantine = quarantine
 
-    def find(self, *, deep: bool = True) -> Finding:
-        """How the run stands. Damaged files are reported and set aside, and it counts as begun."""
-        found = look(self.path, self.identity, deep=deep)
+    def find(self, *, deep: bool = True) -> RunState:
+        """How the run stands. Damaged files go into quarantine, and it counts as begun."""
+        found = inspect_run(self.path, self.identity, deep=deep)
         if not found.damage:
             return found
         self._mend(found)
-        return look(self.path, self.identity, deep=deep)
+        return inspect_run(self.path, self.identity, deep=deep)
 
     @property
     def status(self) -> Status:
@@ -65,62 +63,62 @@ class RunFolder:
         """Whether there is a result, and every file of the run is sound."""
         return self.status == "finished"
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         """The result of a finished run."""
         return self._outcome(RESULT)["result"]
 
-    def failure(self) -> dict[str, Any]:
+    def failure(self) -> JsonObject:
         """Status, reason and files of a run that failed or diverged."""
         return self._outcome(FAILURE)
 
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> JsonObject:
         """How the run was made."""
-        return read_document(self.path / PROVENANCE, self._seal(PROVENANCE))
+        return read_document(self.path / PROVENANCE, self._header(PROVENANCE))
 
     def curve(self) -> dict[str, np.ndarray]:
         """What the evaluations recorded."""
-        return read_arrays(self.path / CURVE, self._seal(CURVE))
+        return read_arrays(self.path / CURVE, self._header(CURVE))
 
     def diagnostics(self) -> dict[str, np.ndarray]:
         """What the rollouts recorded."""
-        return read_arrays(self.path / DIAGNOSTICS, self._seal(DIAGNOSTICS))
+        return read_arrays(self.path / DIAGNOSTICS, self._header(DIAGNOSTICS))
 
     def agent(self) -> dict[str, np.ndarray] | None:
         """What plays: the trained actor's weights, if they were kept."""
         try:
-            return read_arrays(self.path / AGENT, self._seal(AGENT))
+            return read_arrays(self.path / AGENT, self._header(AGENT))
         except FileNotFoundError:
             return None
 
-    def note(self, role: str) -> Any | None:
+    def note(self, role: str) -> JsonObject | None:
         """What was found out about the run later, if it is there and sound: `role`.json."""
         try:
-            return read_document(self.path / f"{role}.json", Seal(role, self.identity))
+            return read_document(self.path / f"{role}.json", Header(role, self.identity))
         except FileNotFoundError:
             return None
         except Damaged as damage:
-            self._aside.put(damage)
+            self._quarantine.put(damage)
             return None
 
-    def write_note(self, role: str, data: Any) -> None:
+    def write_note(self, role: str, data: object) -> None:
         """Put something beside the run's own files, in place of what was there."""
         one_of("role", role, NOTES)
-        write_document(self.path / f"{role}.json", Seal(role, self.identity), data)
+        write_document(self.path / f"{role}.json", Header(role, self.identity), data)
 
     def begin(self) -> None:
         """Write the configuration, so that the run shows in the store."""
         if not (self.path / CONFIG).exists():
-            write_document(self.path / CONFIG, self._seal(CONFIG), self.config)
+            write_document(self.path / CONFIG, self._header(CONFIG), self.config)
 
     def write_finished(
         self,
-        result: Mapping[str, Any],
+        result: Mapping[str, object],
         *,
-        curve: Named,
-        diagnostics: Named,
-        provenance: Mapping[str, Any],
-        agent: Named | None = None,
-        lease: Holding | None = None,
+        curve: Arrays,
+        diagnostics: Arrays,
+        provenance: Mapping[str, object],
+        agent: Arrays | None = None,
+        lease: Lease | None = None,
     ) -> None:
         """Store everything, the result last. The same again is a no-op, another a `Conflict`.
 
@@ -138,10 +136,10 @@ class RunFolder:
         reason: str,
         *,
         status: Literal["failed", "diverged"] = "failed",
-        provenance: Mapping[str, Any],
-        curve: Named | None = None,
-        diagnostics: Named | None = None,
-        lease: Holding | None = None,
+        provenance: Mapping[str, object],
+        curve: Arrays | None = None,
+        diagnostics: Arrays | None = None,
+        lease: Lease | None = None,
     ) -> None:
         """Record that a run came to nothing, and why; with its arrays, if it has any."""
         given = {CURVE: curve, DIAGNOSTICS: diagnostics}
@@ -159,12 +157,12 @@ class RunFolder:
     def _write(
         self,
         final: str,
-        outcome: dict[str, Any],
-        arrays: Mapping[str, Named],
-        provenance: Mapping[str, Any],
-        lease: Holding | None,
+        outcome: JsonObject,
+        arrays: Mapping[str, Arrays],
+        provenance: Mapping[str, object],
+        lease: Lease | None,
     ) -> None:
-        with under(lease):
+        with writing_under(lease):
             found = self.find()
             if found.status in ("damaged", "unreadable"):
                 raise BadInput(f"{self.name} cannot be written: {found.reason}")
@@ -173,20 +171,22 @@ class RunFolder:
             elif found.status not in ("absent", "begun"):
                 return self._agree(final, outcome, arrays)
             self.begin()
-            write_document(self.path / PROVENANCE, self._seal(PROVENANCE), provenance)
+            write_document(self.path / PROVENANCE, self._header(PROVENANCE), provenance)
             files = {
-                name: write_arrays(self.path / name, self._seal(name), value)
+                name: write_arrays(self.path / name, self._header(name), value)
                 for name, value in arrays.items()
             }
             if lease is not None:
                 lease.confirm()
             whole = {**outcome, "files": files}
             try:
-                write_document(self.path / final, self._seal(final), whole, overwrite=False)
+                write_document(self.path / final, self._header(final), whole, overwrite=False)
             except FileExistsError:
                 return self._agree(final, outcome, arrays)
 
-    def _agree(self, final: str, outcome: Mapping[str, Any], arrays: Mapping[str, Named]) -> None:
+    def _agree(
+        self, final: str, outcome: Mapping[str, object], arrays: Mapping[str, Arrays]
+    ) -> None:
         """Raise `Conflict` unless what is stored is what was to be stored."""
         found = self.find()
         if final == FAILURE and found.status in ("failed", "diverged"):
@@ -198,30 +198,30 @@ class RunFolder:
         if what:
             raise Conflict(f"{self.name} is already {found.status}, with a different {what}")
 
-    def _same(self, name: str, arrays: Named) -> bool:
-        return same_arrays(read_arrays(self.path / name, self._seal(name)), arrays)
+    def _same(self, name: str, arrays: Arrays) -> bool:
+        return same_arrays(read_arrays(self.path / name, self._header(name)), arrays)
 
-    def _outcome(self, final: str) -> dict[str, Any]:
-        return read_document(self.path / final, self._seal(final))
+    def _outcome(self, final: str) -> JsonObject:
+        return read_document(self.path / final, self._header(final))
 
-    def _seal(self, name: str) -> Seal:
+    def _header(self, name: str) -> Header:
         """A file's role is its name."""
-        return Seal(Path(name).stem, self.identity)
+        return Header(Path(name).stem, self.identity)
 
-    def _mend(self, found: Finding) -> None:
-        damaged = {each.path.name for each in found.damage}
+    def _mend(self, found: RunState) -> None:
+        damaged = {damage.path.name for damage in found.damage}
         final = RESULT if (self.path / RESULT).exists() else FAILURE
-        for each in found.damage:
-            self._aside.put(each)
+        for damage in found.damage:
+            self._quarantine.put(damage)
         if damaged - {CONFIG, final} and final not in damaged and found.outcome is not None:
             # last: until then, whoever looks finds a result with something missing, and comes here
-            self._aside.put(Damaged(self.path / final, f"stands alone: {found.reason}"))
-        if CONFIG in damaged and not self._aside.read_only:
+            self._quarantine.put(Damaged(self.path / final, f"stands alone: {found.reason}"))
+        if CONFIG in damaged and not self._quarantine.read_only:
             with contextlib.suppress(CannotWrite):
                 self.begin()
 
 
-def same_arrays(one: Named, other: Named) -> bool:
+def same_arrays(one: Arrays, other: Arrays) -> bool:
     """Equal to the last bit, whatever files they come from."""
     if one.keys() != other.keys():
         return False

@@ -18,20 +18,58 @@ import errno
 import hashlib
 import json
 import os
+import secrets
+import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clew.store import atomic
 from clew.store.errors import CannotRead, CannotWrite, LeaseLost
-from clew.store.owner import Owner
 from clew.validate import BadInput, positive_number
 
 BEAT, STALE = 10.0, 120.0
 _HELD, _FREE = "held", "free"
+_PROC = Path("/proc")
 _STATE = 4 + 1 + 12 + 1  # "held 000000000007\n", at the beginning of a ticket
+
+
+class Owner(NamedTuple):
+    """A process, told apart from any other on any machine."""
+
+    host: str
+    machine: str
+    """Boot and process namespace: where `pid` means something. Empty where that is not known."""
+    pid: int
+    started: str
+    """Start time of the process in clock ticks since boot: a pid is used again, this is not."""
+    token: str
+    """Random."""
+
+    @classmethod
+    def current(cls) -> Owner:
+        """This process."""
+        pid = os.getpid()
+        return cls(socket.gethostname(), _machine(), pid, _stat(pid)[1], secrets.token_hex(8))
+
+    def dead(self) -> bool:
+        """Whether the process ran here and no longer does. False if there is any doubt."""
+        if not self.machine or not self.started or self.machine != _machine():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+        # it exists; but is it the same one, and more than the remains of it?
+        state, started = _stat(self.pid)
+        return bool(state) and (state in "ZX" or started != self.started)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
 
 
 class Ticket(NamedTuple):
@@ -140,7 +178,7 @@ class Lease:
     def __enter__(self) -> Lease:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
     def _lose(self) -> None:
@@ -163,6 +201,23 @@ class Lease:
             # a disk that fails now may work at the next beat; if not, the lease goes stale
             with contextlib.suppress(OSError):
                 self.pulse()
+
+
+@contextlib.contextmanager
+def writing_under(lease: Lease | None) -> Iterator[None]:
+    """Find out about a lost lease before writing, and also if that is why a write fails.
+
+    Who takes over sweeps unfinished files away, so that what was stopped in the middle of a write
+    and goes on later cannot complete it.
+    """
+    if lease is not None:
+        lease.check()
+    try:
+        yield
+    except CannotWrite:
+        if lease is not None:
+            lease.check()
+        raise
 
 
 def highest(place: Path) -> Ticket | None:
@@ -201,3 +256,22 @@ def _checksum(owner: bytes) -> bytes:
 
 def _ticket(place: Path, number: int) -> Path:
     return place / f"{number:08d}"
+
+
+def _machine() -> str:
+    try:
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+        # two containers on one machine have a process 7 each
+        return f"{boot} {os.readlink(_PROC / 'self/ns/pid')}"
+    except OSError:
+        return ""
+
+
+def _stat(pid: int) -> tuple[str, str]:
+    """State and start time of a process; empty if we may not know."""
+    try:
+        # the command's name, in brackets, may contain anything, brackets too
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "", ""
+    return fields[0], fields[19]

@@ -1,0 +1,161 @@
+"""How runs stand: look at their folders and say what is there, quickly, changing nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from clew.store.arrays import verify_arrays
+from clew.store.canonical import JsonObject, digest
+from clew.store.documents import Header, read_any, read_document
+from clew.store.errors import CannotRead, Damaged
+from clew.store.names import run_name
+from clew.validate import BadInput
+
+if TYPE_CHECKING:
+    from clew.store.store import Store
+
+CONFIG, PROVENANCE = "config.json", "provenance.json"
+CURVE, DIAGNOSTICS, AGENT = "curve.npz", "diagnostics.npz", "agent.npz"
+RESULT, FAILURE = "result.json", "failure.json"
+
+Status = Literal["absent", "begun", "finished", "failed", "diverged", "damaged", "unreadable"]
+
+
+@dataclasses.dataclass(frozen=True)
+class RunState:
+    """What a run's folder holds."""
+
+    path: Path
+    """The folder."""
+    status: Status
+    reason: str = ""
+    """Why it failed, diverged, is damaged or cannot be read; else empty."""
+    config: JsonObject = dataclasses.field(default_factory=dict)
+    """Empty if it is not known."""
+    identity: str | None = None
+    """Hash of the configuration."""
+    outcome: JsonObject | None = None
+    """What result.json or failure.json says."""
+    damage: tuple[Damaged, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return self.path.name
+
+    @property
+    def result(self) -> JsonObject:
+        """What a finished run came to; empty unless it is finished."""
+        return self.outcome["result"] if self.outcome and self.status == "finished" else {}
+
+
+def scan(store: Store, *, deep: bool = False) -> list[RunState]:
+    """Every run, by name. Only `deep` reads the arrays, so only it finds damage in them."""
+    return [inspect_run(folder, deep=deep) for folder in store.folders()]
+
+
+def count(runs: Iterable[RunState]) -> dict[str, int]:
+    """How many runs are in each status."""
+    return dict(sorted(Counter(run.status for run in runs).items()))
+
+
+def inspect_run(folder: Path, identity: str | None = None, *, deep: bool = True) -> RunState:
+    """Examine every file, or (not `deep`) only the documents that say how the run stands.
+
+    Without `identity` the folder's own configuration says which run it should be. Damage is
+    reported only if two looks find it: the first may have met another process in the middle of
+    its work.
+    """
+    found = _inspect(folder, identity, deep)
+    return _inspect(folder, identity, deep) if found.damage else found
+
+
+def _inspect(folder: Path, identity: str | None, deep: bool) -> RunState:
+    try:
+        return _examine(folder, set(os.listdir(folder)), identity, deep)
+    except FileNotFoundError:
+        return RunState(folder, "absent", identity=identity)
+    except NotADirectoryError:
+        damage = Damaged(folder, "is a file and should be a folder")
+        return RunState(folder, "damaged", damage.reason, identity=identity, damage=(damage,))
+    except (CannotRead, OSError) as error:
+        return RunState(folder, "unreadable", str(error), identity=identity)
+
+
+def _examine(folder: Path, names: set[str], identity: str | None, deep: bool) -> RunState:
+    final = RESULT if RESULT in names else FAILURE if FAILURE in names else None
+    if CONFIG not in names and final is None:
+        return RunState(folder, "begun", identity=identity)
+    damage: list[Damaged] = []
+    config: JsonObject = {}
+    try:
+        config, found = _config(folder, identity)
+        identity = identity or found
+    except Damaged as error:
+        damage.append(error)
+    if identity is None:
+        # nothing else can be judged without knowing which run it should be
+        return RunState(folder, "damaged", _say(damage), damage=tuple(damage))
+    outcome = None
+    if final is not None:
+        try:
+            outcome = read_document(folder / final, Header(Path(final).stem, identity))
+        except FileNotFoundError:
+            damage.append(Damaged(folder / final, "is missing"))
+        except Damaged as error:
+            damage.append(error)
+        else:
+            damage += _rest(folder, names, identity, outcome["files"], deep)
+    if damage:
+        return RunState(folder, "damaged", _say(damage), config, identity, outcome, tuple(damage))
+    if outcome is None:
+        return RunState(folder, "begun", "", config, identity)
+    reason = outcome.get("reason", "")
+    return RunState(folder, outcome["status"], reason, config, identity, outcome)
+
+
+def _config(folder: Path, identity: str | None) -> tuple[JsonObject, str]:
+    path = folder / CONFIG
+    try:
+        header, config = read_any(path)
+    except FileNotFoundError:
+        raise Damaged(path, "is missing") from None
+    Header("config", digest(config)).expect(path, header)
+    if folder.name != (name := run_name(config, header.of)):
+        raise Damaged(path, f"is the configuration of {name}")
+    if identity not in (None, header.of):
+        raise BadInput(
+            f"two configurations share the name {folder.name!r}, hashes {header.of} and "
+            f"{identity}; give one of them a store of its own"
+        )
+    return config, header.of
+
+
+def _rest(
+    folder: Path, names: set[str], identity: str, files: Mapping[str, str], deep: bool
+) -> list[Damaged]:
+    """What is wrong with the files that should stand beside the outcome."""
+    damage = []
+    for name in (PROVENANCE, *files):
+        path = folder / name
+        try:
+            if name not in names:
+                raise Damaged(path, "is missing")
+            if deep and name == PROVENANCE:
+                read_document(path, Header("provenance", identity))
+            elif deep and verify_arrays(path, Header(Path(name).stem, identity)) != files[name]:
+                raise Damaged(path, "is sound, but not the file that the outcome was written with")
+        except FileNotFoundError:
+            damage.append(Damaged(path, "is missing"))
+        except Damaged as error:
+            damage.append(error)
+    return damage
+
+
+def _say(damage: list[Damaged]) -> str:
+    return "; ".join(f"{found.path.name} {found.reason}" for found in damage)
