@@ -13,14 +13,14 @@ import sys
 import time
 from dataclasses import asdict
 
-from clew.machines.tasks import Task, decide
+from clew.machines.tasks import TaskSpec, decide
 
 
-def tasks_of(suites: list[str]) -> list[Task]:
+def tasks_of(suites: list[str]) -> list[TaskSpec]:
     """Each once, with the suite's discount."""
     from clew.suite import find_suite
 
-    tasks = (Task.of_run(run.config) for name in suites for run in find_suite(name).runs())
+    tasks = (TaskSpec.of_run(run.config) for name in suites for run in find_suite(name).runs())
     return list({task.key: task for task in tasks}.values())
 
 

@@ -19,7 +19,7 @@ from clew.analysis.report import against, against_paper, page, write_report
 from clew.analysis.report.formal import beside
 from clew.analysis.stats.intervals import Interval
 from clew.analysis.verdict import RULES
-from clew.machines.tasks import Finding, Task
+from clew.machines.tasks import TaskSpec, TaskVerdict
 from clew.validate import BadInput
 from tests.analysis.matrix import matrix
 
@@ -37,19 +37,19 @@ def small() -> str:
                 formal=formal())  # fmt: skip
 
 
-def formal(expected: str = "amplify") -> dict[tuple[str, str], Finding]:
+def formal(expected: str = "amplify") -> dict[tuple[str, str], TaskVerdict]:
     tally = {"pairs": 7, "unpoolable": 0}
     summary = {
         "states": 12, "discount": "9/10", "verdict": "sparse", "witness": {"states": 1},
         "profile": {"all": tally, "path": tally, "cue": {"pairs": 3, "unpoolable": 2}},
         "expected_effect_of_a_bonus": expected, "reasons": ["so it is"], "limits": ["no more"],
     }  # fmt: skip
-    tasks = {reward: Task("MysteryPath-Grid", reward) for reward in ("sparse", "penalty")}
+    tasks = {reward: TaskSpec("MysteryPath-Grid", reward) for reward in ("sparse", "penalty")}
     return {
-        ("MysteryPath-Grid", "sparse"): Finding(
+        ("MysteryPath-Grid", "sparse"): TaskVerdict(
             tasks["sparse"], summary, {"size": 3}, refused="too large"
         ),
-        ("MysteryPath-Grid", "penalty"): Finding(tasks["penalty"], refused="too large"),
+        ("MysteryPath-Grid", "penalty"): TaskVerdict(tasks["penalty"], refused="too large"),
     }
 
 

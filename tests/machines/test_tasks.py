@@ -9,10 +9,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from clew.machines.tasks import Finding, Task, ask, decide, shipped
+from clew.machines.tasks import TaskSpec, TaskVerdict, ask, decide, shipped
 from clew.suite import find_suite
 
-SMALL = Task("TinyReproduce", "dense", {"k": 2, "v": 2}, discount="199/200")
+SMALL = TaskSpec("TinyReproduce", "dense", {"k": 2, "v": 2}, discount="199/200")
 STUDY = {
     ("MysteryPath-Grid", "sparse"): "amplify",
     ("MysteryPath-Grid", "penalty"): "amplify",
@@ -27,7 +27,7 @@ STUDY = {
 
 
 def tasks_of(suite: str) -> set[str]:
-    return {Task.of_run(run.config).key for run in find_suite(suite).runs()}
+    return {TaskSpec.of_run(run.config).key for run in find_suite(suite).runs()}
 
 
 def test_every_task_of_the_study_and_of_the_demo_ships() -> None:
@@ -45,7 +45,7 @@ def test_every_task_of_the_study_and_of_the_demo_ships() -> None:
             assert bool(finding.smaller) == bool(finding.refused)
 
 
-def of_the_study(environment: str, reward: str, **options: object) -> Finding:
+def of_the_study(environment: str, reward: str, **options: object) -> TaskVerdict:
     return next(
         finding
         for finding in shipped().values()
@@ -68,7 +68,7 @@ def of_the_study(environment: str, reward: str, **options: object) -> Finding:
     ],
     ids=lambda finding: f"{finding.task.environment}-{finding.task.reward}",
 )
-def test_what_ships_is_what_is_found(known: Finding) -> None:
+def test_what_ships_is_what_is_found(known: TaskVerdict) -> None:
     found = json.loads(json.dumps(asdict(decide(known.task))))
     assert found == asdict(known)
 
@@ -96,7 +96,7 @@ def test_prices_that_are_nothing_do_not_make_another_task() -> None:
 
 
 def test_what_cannot_be_decided_says_why() -> None:
-    finding = decide(Task("Nowhere", "sparse"))
+    finding = decide(TaskSpec("Nowhere", "sparse"))
     assert finding.summary is None
     assert "Nowhere" in finding.refused
 
@@ -105,11 +105,11 @@ def test_asking_ends_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> Non
     """What was said before counts; a line that was cut off does not."""
 
     def late(*_: object, timeout: float, **__: object) -> None:
-        said = json.dumps(asdict(Finding(SMALL, refused="so"))).encode()
+        said = json.dumps(asdict(TaskVerdict(SMALL, refused="so"))).encode()
         raise subprocess.TimeoutExpired("ask", timeout, output=said + b"\n" + said[:40])
 
     monkeypatch.setattr(subprocess, "run", late)
-    assert ask([SMALL, SMALL], seconds=1) == {SMALL.key: Finding(SMALL, refused="so")}
+    assert ask([SMALL, SMALL], seconds=1) == {SMALL.key: TaskVerdict(SMALL, refused="so")}
     assert ask([SMALL], 0) == {}
     assert ask([], 10) == {}
 

@@ -14,7 +14,7 @@ import pandas as pd
 from clew.analysis.account import coefficients, common, configuration, reasons
 from clew.analysis.recipes import Named, Recipe, differing, named, recipe
 from clew.analysis.table import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, results
-from clew.machines.tasks import Task
+from clew.machines.tasks import TaskSpec
 from clew.store import CannotRead, Damaged, RunFolder, RunState, Store, scan
 from clew.validate import BadInput
 
@@ -41,7 +41,7 @@ class Stored:
     """How the runs were made."""
     recipes: dict[str, dict[str, Any]]
     """By environment: the hyperparameters that all its runs have in common."""
-    tasks: dict[tuple[str, str], Task]
+    tasks: dict[tuple[str, str], TaskSpec]
     """By environment and reward, as the results name them: the world itself."""
 
 
@@ -88,7 +88,7 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
         configuration=configuration(recipes, [k.provenance for k in kept]),
         recipes={name: common(members) for name, members in recipes.items()},
         tasks={
-            (arm.environment, arm.reward): Task.of_run(row.config)
+            (arm.environment, arm.reward): TaskSpec.of_run(row.config)
             for arm, row in zip(arms, rows, strict=True)
         },
     )

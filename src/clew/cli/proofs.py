@@ -8,15 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 import clew
-from clew.machines.tasks import Finding, Task, ask, shipped
+from clew.machines.tasks import TaskSpec, TaskVerdict, ask, shipped
 from clew.store import CannotWrite
 from clew.store.atomic import write
 
 KEPT = "proofs.json"
-Tasks = Mapping[tuple[str, str], Task]
+Tasks = Mapping[tuple[str, str], TaskSpec]
 
 
-def proofs(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], Finding]:
+def proofs(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
     """A finding for every task; what is decided now is kept in the store for the next time."""
     known = {**_kept(store), **shipped()}
     new = {task.key: task for task in tasks.values() if task.key not in known}
@@ -27,23 +27,23 @@ def proofs(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], F
     return {name: known.get(task.key, _late(task, seconds)) for name, task in tasks.items()}
 
 
-def _late(task: Task, seconds: float) -> Finding:
+def _late(task: TaskSpec, seconds: float) -> TaskVerdict:
     refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
-    return Finding(task, refused=refused)
+    return TaskVerdict(task, refused=refused)
 
 
-def _kept(store: Path) -> dict[str, Finding]:
+def _kept(store: Path) -> dict[str, TaskVerdict]:
     """Findings of this version; a file that cannot be understood is as good as none."""
     try:
         plain = json.loads((store / KEPT).read_text(encoding="utf-8"))
         if plain["clew"] != clew.__version__:
             return {}
-        return {f.task.key: f for f in map(Finding.of, plain["findings"])}
+        return {f.task.key: f for f in map(TaskVerdict.of, plain["findings"])}
     except (OSError, ValueError, TypeError, KeyError):
         return {}
 
 
-def _keep(store: Path, findings: Mapping[str, Finding]) -> None:
+def _keep(store: Path, findings: Mapping[str, TaskVerdict]) -> None:
     plain = {"clew": clew.__version__, "findings": [asdict(f) for f in findings.values()]}
     text = json.dumps(plain, indent=1)
     try:

@@ -10,9 +10,9 @@ from clew.analysis.names import bonus_label
 from clew.analysis.stats.intervals import Interval
 from clew.analysis.tables.grid import Cell, Grid, word
 from clew.analysis.verdict import MARGIN, Verdict
-from clew.machines.tasks import Finding
+from clew.machines.tasks import TaskVerdict
 
-Formal = Mapping[tuple[str, str], Finding]
+Formal = Mapping[tuple[str, str], TaskVerdict]
 """By environment and reward."""
 OPEN = "undecided"
 SETTLED = ("amplify", "equalise", "null")
@@ -70,7 +70,7 @@ def beside(expected: str, pattern: str, delta: Interval) -> str:
     return "open" if pattern == "inconclusive" or unsettled else "not as expected"
 
 
-def in_brief(finding: Finding) -> str:
+def in_brief(finding: TaskVerdict) -> str:
     """One sentence, to stand under the measured pattern."""
     if finding.summary is None:
         return "Nothing was proved of this task."
@@ -80,7 +80,7 @@ def in_brief(finding: Finding) -> str:
     )
 
 
-def in_words(finding: Finding) -> str:
+def in_words(finding: TaskVerdict) -> str:
     """The proof in a few sentences."""
     if finding.summary is None:
         return f"Nothing. {_sentence(finding.refused)}"
@@ -104,7 +104,7 @@ def limits(formal: Formal) -> list[str]:
     return [_sentence(limit) for limit in dict.fromkeys(every)]
 
 
-def _where(finding: Finding) -> str:
+def _where(finding: TaskVerdict) -> str:
     """The world that was looked at, and how large it is."""
     if finding.summary is None:
         return "—"
@@ -115,7 +115,7 @@ def _where(finding: Finding) -> str:
     return f"its small relative with {chosen} ({size})"
 
 
-def _reward_is(finding: Finding) -> str:
+def _reward_is(finding: TaskVerdict) -> str:
     plain = finding.summary
     if plain is None:
         return OPEN
@@ -129,16 +129,16 @@ def _reward_is(finding: Finding) -> str:
     return said
 
 
-def _expected(finding: Finding) -> str:
+def _expected(finding: TaskVerdict) -> str:
     return OPEN if finding.summary is None else finding.summary["expected_effect_of_a_bonus"]
 
 
-def _variables(finding: Finding) -> Iterator[tuple[str, dict[str, int]]]:
+def _variables(finding: TaskVerdict) -> Iterator[tuple[str, dict[str, int]]]:
     profile: dict[str, Any] = (finding.summary or {}).get("profile") or {}
     return ((name, tally) for name, tally in profile.items() if name != "all" and tally["pairs"])
 
 
-def _kept(finding: Finding) -> list[str]:
+def _kept(finding: TaskVerdict) -> list[str]:
     return [
         f"{name} ({tally['unpoolable']:,} of {tally['pairs']:,} pairs)"
         for name, tally in _variables(finding)
@@ -146,7 +146,7 @@ def _kept(finding: Finding) -> list[str]:
     ]
 
 
-def _forgotten(finding: Finding) -> list[str]:
+def _forgotten(finding: TaskVerdict) -> list[str]:
     return [
         f"{name} (0 of {tally['pairs']:,})"
         for name, tally in _variables(finding)
@@ -154,7 +154,7 @@ def _forgotten(finding: Finding) -> list[str]:
     ]
 
 
-def _said(finding: Finding, what: str) -> list[str]:
+def _said(finding: TaskVerdict, what: str) -> list[str]:
     return list((finding.summary or {}).get(what, ()))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from clew.machines.model.belief import Cell, Filter
+from clew.machines.model.belief import BeliefCell, Filter
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import PomdpRM
 
@@ -140,7 +140,7 @@ class Distinctions:
     """
 
     pomdp: Pomdp
-    cells: tuple[Cell, ...]
+    cells: tuple[BeliefCell, ...]
     class_of: tuple[int, ...]
     chosen: Mapping[Pair, int]
     """The action whose equation forces the gap of a pair; successors are forced or equal."""

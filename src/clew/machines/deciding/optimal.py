@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clew.machines.certificates.claims import Optimal
 from clew.machines.exact.linear import components, fixed_point
-from clew.machines.model.belief import Filter, Row
+from clew.machines.model.belief import BeliefRow, Filter
 
 LARGE = 300
 """Equations that go around in one circle, beyond which a return is not worth its arithmetic."""
@@ -66,7 +66,7 @@ def ranking(best: Optimal) -> Ranking:
     return Ranking(wrong is not None, wrong, _value_of(beliefs, first))
 
 
-def _first(rows: tuple[Row, ...]) -> tuple[int, ...]:
+def _first(rows: tuple[BeliefRow, ...]) -> tuple[int, ...]:
     top = max(row.mean for row in rows)
     return tuple(action for action, row in enumerate(rows) if row.mean == top)
 

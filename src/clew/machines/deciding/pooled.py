@@ -16,7 +16,7 @@ from clew.machines.deciding.witness import pooling_machine
 from clew.machines.model.belief import Filter
 from clew.machines.model.reward_machine import PomdpRM
 
-Place = tuple[int, int]
+CellAndState = tuple[int, int]
 """(cell, machine state)."""
 
 
@@ -41,10 +41,10 @@ def meeting(
     return None
 
 
-def walk(beliefs: Filter, product: PomdpRM) -> dict[Place, tuple[Place, int] | None]:
+def walk(beliefs: Filter, product: PomdpRM) -> dict[CellAndState, tuple[CellAndState, int] | None]:
     """Every cell with every machine state that it can be met in, and how it is come to."""
     initial = product.machine.initial
-    found: dict[Place, tuple[Place, int] | None] = {
+    found: dict[CellAndState, tuple[CellAndState, int] | None] = {
         (cell, initial): None for cell, _ in beliefs.start
     }
     frontier = list(found)
@@ -69,7 +69,9 @@ def _candidates(pairs: Pairs, first: int, second: int) -> Iterator[PomdpRM]:
 
 
 def _history(
-    beliefs: Filter, parents: dict[Place, tuple[Place, int] | None], place: Place
+    beliefs: Filter,
+    parents: dict[CellAndState, tuple[CellAndState, int] | None],
+    place: CellAndState,
 ) -> tuple[int, ...]:
     backwards = [beliefs.cells[place[0]].observation]
     while (step := parents[place]) is not None:

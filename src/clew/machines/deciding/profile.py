@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clew.machines.certificates.claims import Optimal, Pair
 from clew.machines.deciding.pairs import Pairs
 from clew.machines.deciding.pooled import walk
-from clew.machines.model.belief import Cell, Filter
+from clew.machines.model.belief import BeliefCell, Filter
 from clew.machines.model.reward_machine import PomdpRM
 
 Mask = NDArray[np.bool_]
@@ -74,7 +74,7 @@ def profile(pairs: Pairs, best: Optimal, encoder: PomdpRM | None = None) -> Prof
     return Profile(counted[ALL], only, fixed, counted[LEVEL])
 
 
-def marginal(beliefs: Filter, cell: Cell, variable: str) -> Marginal:
+def marginal(beliefs: Filter, cell: BeliefCell, variable: str) -> Marginal:
     """What a cell says about one variable."""
     values = beliefs.pomdp.variables[variable]
     weights: dict[str, int] = defaultdict(int)
@@ -115,7 +115,7 @@ def _differing(alike: Mapping[str, Mask], names: Set[str], every: Mask) -> Mask:
 class _Group:
     """The cells with one observation, and what holds of each two of them."""
 
-    cells: list[Cell]
+    cells: list[BeliefCell]
     every: Mask
     """Each two once."""
     told: Mask
@@ -123,7 +123,7 @@ class _Group:
     needed: Mask
     met: Mask
 
-    def alike(self, of: Callable[[Cell], Hashable]) -> Mask:
+    def alike(self, of: Callable[[BeliefCell], Hashable]) -> Mask:
         """Which two cells have the same of something."""
         return _same([of(cell) for cell in self.cells])
 

@@ -10,12 +10,12 @@ from math import gcd, lcm
 from clew.machines.exact.lifting import lifted_solution
 
 Number = Fraction | int
-Sparse = Mapping[int, Number]
+SparseRow = Mapping[int, Number]
 DENSE_BELOW = 40
 """Smaller components are eliminated outright; larger ones are solved modulo a prime and lifted."""
 
 
-def fixed_point(constants: Sequence[Fraction], terms: Sequence[Sparse]) -> list[Fraction]:
+def fixed_point(constants: Sequence[Fraction], terms: Sequence[SparseRow]) -> list[Fraction]:
     """The solution of x_i = constant_i + Σ_j terms_i[j] · x_j, which must be unique.
 
     Solved one strongly connected component after the other, so that what is not really a
@@ -44,14 +44,14 @@ def fixed_point(constants: Sequence[Fraction], terms: Sequence[Sparse]) -> list[
     return solution
 
 
-def _eliminated(rows: Sequence[Sparse], right: Sequence[Fraction]) -> list[Fraction]:
+def _eliminated(rows: Sequence[SparseRow], right: Sequence[Fraction]) -> list[Fraction]:
     answer = solve(rows, right)
     if answer is None or len(answer) < len(rows):
         raise ArithmeticError("the equations do not have exactly one solution")
     return [answer[j] for j in range(len(rows))]
 
 
-def solve(rows: Sequence[Sparse], right: Sequence[Number]) -> dict[int, Fraction] | None:
+def solve(rows: Sequence[SparseRow], right: Sequence[Number]) -> dict[int, Fraction] | None:
     """A solution of Σ_j rows_i[j] · x_j = right_i, or None. Unknowns left free are not listed.
 
     Rows are kept in whole numbers without a common factor. The next pivot is taken from the
@@ -108,7 +108,7 @@ def _substituted(system: list[dict[int, int]], order: list[tuple[int, int]]) -> 
     return solution
 
 
-def _whole(row: Sparse) -> dict[int, int]:
+def _whole(row: SparseRow) -> dict[int, int]:
     scale = lcm(*(value.denominator for value in row.values()))
     return _shortest({j: int(value * scale) for j, value in row.items()})
 

@@ -21,14 +21,14 @@ BITS = 2048
 """Of a weight: where numbers have grown so long, no cell has come back for a long way."""
 
 
-class Cell(NamedTuple):
+class BeliefCell(NamedTuple):
     """What an agent with perfect memory knows: the last observation and the posterior."""
 
     observation: int
     posterior: Posterior
 
 
-class Row(NamedTuple):
+class BeliefRow(NamedTuple):
     """What an action does from a cell. Laws are interned: equal laws are one object."""
 
     law: tuple[tuple[int, Fraction], ...]
@@ -49,8 +49,8 @@ class Filter:
     """
 
     pomdp: Pomdp
-    cells: tuple[Cell, ...]
-    rows: tuple[tuple[Row, ...], ...]
+    cells: tuple[BeliefCell, ...]
+    rows: tuple[tuple[BeliefRow, ...], ...]
     start: tuple[tuple[int, Fraction], ...]
     parents: tuple[tuple[int, int] | None, ...]
     """(cell before, action); None where an episode begins."""
@@ -84,7 +84,7 @@ def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
     index = {cell: place for place, (cell, _) in enumerate(begins)}
     cells = list(index)
     parents: list[tuple[int, int] | None] = [None] * len(cells)
-    rows: list[tuple[Row, ...]] = []
+    rows: list[tuple[BeliefRow, ...]] = []
     growth = [len(cells)]
     long = False
     while len(rows) < len(cells) <= limit and not long:
@@ -127,7 +127,7 @@ def filter_machine(beliefs: Filter) -> PomdpRM:
     return PomdpRM(pomdp, labelling, machine)
 
 
-def describe(pomdp: Pomdp, cell: Cell, number: int) -> str:
+def describe(pomdp: Pomdp, cell: BeliefCell, number: int) -> str:
     """A name for a cell, in words if it is short."""
     total = sum(weight for _, weight in cell.posterior)
     if len(cell.posterior) > 2:
@@ -139,13 +139,13 @@ def describe(pomdp: Pomdp, cell: Cell, number: int) -> str:
     return f"b{number} [{', '.join(parts)}]"
 
 
-def expected(row: Row, observation: int) -> Fraction:
+def expected(row: BeliefRow, observation: int) -> Fraction:
     """E[r | h, a, o']."""
     paid = [(reward, p) for o, reward, p in row.joint if o == observation]
     return sum((r * p for r, p in paid), Fraction(0)) / sum(p for _, p in paid)
 
 
-def _edges(cell: Cell, rows: Sequence[Row], labelling: Labelling) -> dict[Label, Edge]:
+def _edges(cell: BeliefCell, rows: Sequence[BeliefRow], labelling: Labelling) -> dict[Label, Edge]:
     return {
         labelling(cell.observation, action, o): Edge(1 + after, expected(row, o))
         for action, row in enumerate(rows)
@@ -163,7 +163,7 @@ class Stepper:
         self.whole = [[_whole(row, self.scale) for row in rows] for rows in pomdp.steps]
         self._laws: dict[tuple, tuple] = {}
 
-    def begin(self) -> list[tuple[Cell, Fraction]]:
+    def begin(self) -> list[tuple[BeliefCell, Fraction]]:
         """The first cells and how likely they are."""
         scale = lcm(*(begin.probability.denominator for begin in self.pomdp.start))
         seen: dict[int, dict[int, int]] = {}
@@ -171,11 +171,11 @@ class Stepper:
             weights = seen.setdefault(o, {})
             weights[s] = weights.get(s, 0) + int(p * scale)
         return [
-            (Cell(o, _reduced(weights)), Fraction(sum(weights.values()), scale))
+            (BeliefCell(o, _reduced(weights)), Fraction(sum(weights.values()), scale))
             for o, weights in sorted(seen.items())
         ]
 
-    def __call__(self, posterior: Posterior, action: int) -> tuple[list[Cell], Row]:
+    def __call__(self, posterior: Posterior, action: int) -> tuple[list[BeliefCell], BeliefRow]:
         """The cells that an action leads to, and its row (without them)."""
         seen: dict[int, dict[int, int]] = {}
         paid: dict[tuple[int, Fraction], int] = {}
@@ -189,8 +189,8 @@ class Stepper:
         law = tuple((o, Fraction(sum(seen[o].values()), total)) for o in order)
         joint = tuple((o, r, Fraction(w, total)) for (o, r), w in sorted(paid.items()))
         mean = sum((r * p for _, r, p in joint if r), Fraction(0))
-        row = Row(self._intern(law), (), mean, self._intern(joint))
-        return [Cell(o, _reduced(seen[o])) for o in order], row
+        row = BeliefRow(self._intern(law), (), mean, self._intern(joint))
+        return [BeliefCell(o, _reduced(seen[o])) for o in order], row
 
     def _intern(self, law: tuple) -> tuple:
         return self._laws.setdefault(law, law)

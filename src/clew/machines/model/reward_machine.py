@@ -14,7 +14,7 @@ from clew.validate import BadInput, known_names
 
 Label = frozenset[str]
 """The propositions that hold."""
-Triple = tuple[int, int, int]
+ObservedStep = tuple[int, int, int]
 """Observation, action, next observation."""
 NOTHING: Label = frozenset()
 
@@ -85,7 +85,7 @@ class RewardMachine:
 class Labelling:
     """L : O × A × O → 2^P. A triple that is not listed has no propositions."""
 
-    table: Mapping[Triple, Label]
+    table: Mapping[ObservedStep, Label]
 
     @staticmethod
     def of(pomdp: Pomdp, holds: Callable[[str, str, str], Iterable[str]]) -> Labelling:
@@ -107,9 +107,9 @@ class Labelling:
         return self.table.get((o, a, o2), NOTHING)
 
 
-def triples(pomdp: Pomdp) -> Iterable[Triple]:
+def triples(pomdp: Pomdp) -> Iterable[ObservedStep]:
     """The (o, a, o') that can occur in an episode, each once."""
-    found: dict[Triple, None] = {}
+    found: dict[ObservedStep, None] = {}
     shown: dict[tuple[int, int], None] = {(b.state, b.observation): None for b in pomdp.start}
     frontier = list(shown)
     while frontier:

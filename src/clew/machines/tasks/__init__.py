@@ -6,6 +6,6 @@ so many seconds.
 """
 
 from clew.machines.tasks.ask import ask, shipped
-from clew.machines.tasks.task import Finding, Task, decide
+from clew.machines.tasks.task import TaskSpec, TaskVerdict, decide
 
-__all__ = ["Finding", "Task", "ask", "decide", "shipped"]
+__all__ = ["TaskSpec", "TaskVerdict", "ask", "decide", "shipped"]

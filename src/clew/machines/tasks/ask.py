@@ -17,17 +17,17 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from clew.machines.tasks.task import Finding, Task, decide
+from clew.machines.tasks.task import TaskSpec, TaskVerdict, decide
 
 
 @cache
-def shipped() -> dict[str, Finding]:
+def shipped() -> dict[str, TaskVerdict]:
     """What is proved of the study's tasks, by the task's key."""
     text = resources.files("clew.machines.tasks").joinpath("shipped.json").read_text("utf-8")
-    return {finding.task.key: finding for finding in map(Finding.of, json.loads(text))}
+    return {finding.task.key: finding for finding in map(TaskVerdict.of, json.loads(text))}
 
 
-def ask(tasks: Sequence[Task], seconds: float) -> dict[str, Finding]:
+def ask(tasks: Sequence[TaskSpec], seconds: float) -> dict[str, TaskVerdict]:
     """Decide in another process, in this order, as many as the time allows; by the task's key."""
     if not tasks or seconds <= 0:
         return {}
@@ -48,16 +48,16 @@ def ask(tasks: Sequence[Task], seconds: float) -> dict[str, Finding]:
     return {finding.task.key: finding for finding in _whole(said.decode().split("\n"))}
 
 
-def _whole(lines: Iterable[str]) -> Iterable[Finding]:
+def _whole(lines: Iterable[str]) -> Iterable[TaskVerdict]:
     """The findings of a process that may have been cut off while it wrote."""
     *complete, _ = lines
-    return (Finding.of(json.loads(line)) for line in complete)
+    return (TaskVerdict.of(json.loads(line)) for line in complete)
 
 
 def _main(lines: Iterable[str]) -> None:
     for line in lines:
         given: dict[str, Any] = json.loads(line)
-        print(json.dumps(asdict(decide(Task(**given)))), flush=True)
+        print(json.dumps(asdict(decide(TaskSpec(**given)))), flush=True)
 
 
 if __name__ == "__main__":

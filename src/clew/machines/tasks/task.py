@@ -14,7 +14,7 @@ UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskSpec:
     """A world with its options, and what is paid in it."""
 
     environment: str
@@ -25,10 +25,10 @@ class Task:
     discount: str = "99/100"
 
     @staticmethod
-    def of_run(config: Mapping[str, Any]) -> Task:
+    def of_run(config: Mapping[str, Any]) -> TaskSpec:
         """From the configuration that a store keeps of a run."""
         gamma = float(config.get("knobs", {}).get("gamma", 0.99))
-        return Task(
+        return TaskSpec(
             environment=str(config["environment"]),
             reward=str(config["reward"]),
             options=dict(config.get("environment_options", {})),
@@ -53,10 +53,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Finding:
+class TaskVerdict:
     """What was decided of a task, or of a smaller one in its place, or why nothing was."""
 
-    task: Task
+    task: TaskSpec
     summary: Mapping[str, Any] | None = None
     """`clew.machines.deciding.classify.summary` of the answer."""
     smaller: Mapping[str, Any] = field(default_factory=dict)
@@ -65,18 +65,18 @@ class Finding:
     """Why the task itself was not decided."""
 
     @staticmethod
-    def of(plain: Mapping[str, Any]) -> Finding:
+    def of(plain: Mapping[str, Any]) -> TaskVerdict:
         """From what JSON gives back."""
-        return Finding(**{**plain, "task": Task(**plain["task"])})
+        return TaskVerdict(**{**plain, "task": TaskSpec(**plain["task"])})
 
 
-def decide(task: Task) -> Finding:
+def decide(task: TaskSpec) -> TaskVerdict:
     """Classify the task; where it is too large or stays undecided, its smaller relative."""
     answer, refused = None, ""
     try:
         answer = _answer(task, {})
         if answer["verdict"] != UNDECIDED:
-            return Finding(task, answer)
+            return TaskVerdict(task, answer)
         refused = "; ".join(answer["reasons"])
     except BadInput as error:
         refused = str(error)
@@ -86,11 +86,11 @@ def decide(task: Task) -> Finding:
     except BadInput:
         instead, smaller = None, {}
     if instead is not None:
-        return Finding(task, instead, smaller, refused)
-    return Finding(task, answer, refused="" if answer else refused)
+        return TaskVerdict(task, instead, smaller, refused)
+    return TaskVerdict(task, answer, refused="" if answer else refused)
 
 
-def _answer(task: Task, instead: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(task: TaskSpec, instead: Mapping[str, Any]) -> dict[str, Any]:
     from clew import envs
     from clew.machines.deciding.classify import classify, summary
     from clew.machines.worlds import from_env
@@ -100,7 +100,7 @@ def _answer(task: Task, instead: Mapping[str, Any]) -> dict[str, Any]:
     return summary(classify(from_env(world, reward=reward, discount=task.discount)))
 
 
-def _reward(task: Task) -> str | dict[str, float]:
+def _reward(task: TaskSpec) -> str | dict[str, float]:
     """The variant by its name if it pays what was paid: prices of a smaller world may differ."""
     from clew import envs
 
@@ -114,7 +114,7 @@ def _reward(task: Task) -> str | dict[str, float]:
     return {event: price for event, price in task.prices.items() if price}
 
 
-def _smaller(task: Task) -> dict[str, Any]:
+def _smaller(task: TaskSpec) -> dict[str, Any]:
     """Options of the smaller relative; none if there is none, or if the task is no larger."""
     from clew import envs
     from clew.machines.worlds import smaller

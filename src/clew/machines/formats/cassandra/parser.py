@@ -40,7 +40,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """One statement about T, O or R: which cells, and what is in them."""
 
     place: Place
@@ -58,7 +58,7 @@ class Tree:
     values: Token | None = None
     sets: dict[str, Listing] = field(default_factory=dict)
     start: Start | None = None
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[TableEntry] = field(default_factory=list)
     end: Place = field(default_factory=lambda: Place(1, 1))
 
 
@@ -163,7 +163,7 @@ class _Parser:
             shorthand = self.advance()
         else:
             numbers = self.numbers(signed=word.text == "R")
-        self.tree.entries.append(Entry(word.place, word.text, tuple(keys), shorthand, numbers))
+        self.tree.entries.append(TableEntry(word.place, word.text, tuple(keys), shorthand, numbers))
 
     def key(self) -> Token:
         if self.now.kind not in (WORD, NUMBER, STAR) or self.now.text in RESERVED:

@@ -46,13 +46,13 @@ def parse_pomdp(text: str, name: str = "POMDP", limits: Limits = LIMITS) -> Pomd
     )
 
 
-def _branches(found: Tables, s: int, a: int) -> Iterable[Branch]:
+def _branches(found: PomdpTables, s: int, a: int) -> Iterable[Branch]:
     for s2, p in sorted(found.transition[a][s].items()):
         for o, q in sorted(found.observation[a][s2].items()):
             yield Branch(s2, o, p * q, found.reward((a, s, s2, o)))
 
 
-def _refuse_too_many(found: Tables, tree: Tree, limits: Limits) -> None:
+def _refuse_too_many(found: PomdpTables, tree: Tree, limits: Limits) -> None:
     ways = sum(
         len(found.observation[a][s2])
         for a, rows in enumerate(found.transition)
@@ -75,7 +75,7 @@ def _notes(snaps: Iterable[Snap]) -> Iterable[str]:
 
 
 @dataclass(frozen=True)
-class Tables:
+class PomdpTables:
     """What a file says, exactly. Rows are sparse: what is absent has probability zero."""
 
     states: tuple[str, ...]
@@ -92,7 +92,7 @@ class Tables:
     """Decimals that were taken for fractions."""
 
 
-def tables(tree: Tree, limits: Limits) -> Tables:
+def tables(tree: Tree, limits: Limits) -> PomdpTables:
     """Fill in the tables that `tree` describes; every row adds up to exactly one."""
     discount, values = tree.discount, tree.values
     if discount is None or values is None or len(tree.sets) < len(SETS):
@@ -108,7 +108,7 @@ def tables(tree: Tree, limits: Limits) -> Tables:
             filling.pay(entry, -1 if values.text == "cost" else 1, snaps)
         else:
             filling.fill(entry, start)
-    return Tables(
+    return PomdpTables(
         *(names.of[kind] for kind in SETS),
         discount=gamma,
         start=start,

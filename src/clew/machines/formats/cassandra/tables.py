@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from clew.machines.formats.cassandra.parser import NUMBER, SETS, STAR, Entry, Listing, Token, Tree
+from clew.machines.formats.cassandra.parser import (
+    NUMBER,
+    SETS,
+    STAR,
+    Listing,
+    TableEntry,
+    Token,
+    Tree,
+)
 from clew.machines.formats.numbers import Snap, Written, distribution, single
 from clew.machines.formats.text import Limits, ParseError, Place
 from clew.validate import hint
@@ -29,7 +37,7 @@ class Filling:
         self.places: dict[tuple[str, int, int], Place] = {}
         self.rewards = Rewards()
 
-    def fill(self, entry: Entry, start: Exact) -> None:
+    def fill(self, entry: TableEntry, start: Exact) -> None:
         """Set the cells of T or O that `entry` names."""
         kinds, given = KINDS[entry.table], len(entry.keys)
         actions, states, columns = (
@@ -52,7 +60,7 @@ class Filling:
                 self.rows.setdefault(here, {}).update(zip(columns, filled, strict=True))
                 self.places[here] = entry.place
 
-    def pay(self, entry: Entry, sign: int, snaps: list[Snap]) -> None:
+    def pay(self, entry: TableEntry, sign: int, snaps: list[Snap]) -> None:
         """Add the rules for R that `entry` states."""
         given = len(entry.keys)
         if given == 1 or entry.shorthand is not None:
@@ -87,7 +95,7 @@ class Filling:
             for a, action in enumerate(self.names.of["actions"])
         ]
 
-    def spend(self, entry: Entry, cells: int) -> None:
+    def spend(self, entry: TableEntry, cells: int) -> None:
         """Count the cells that `entry` sets, before they are set."""
         self.spent += cells
         self.limits.check("cells", self.spent, entry.place, "the statements set too many cells")
@@ -121,13 +129,13 @@ def exactly(n: int, numbers: Sequence[Written], place: Place, probabilities: boo
 
 
 def _numbers(
-    entry: Entry, height: int, width: int, probabilities: bool = True
+    entry: TableEntry, height: int, width: int, probabilities: bool = True
 ) -> list[list[Written]]:
     exactly(height * width, entry.numbers, entry.place, probabilities)
     return [list(entry.numbers[r * width : (r + 1) * width]) for r in range(height)]
 
 
-def _shorthand(entry: Entry, height: int, width: int, start: Exact) -> list[list[Written]]:
+def _shorthand(entry: TableEntry, height: int, width: int, start: Exact) -> list[list[Written]]:
     """The rows that a word stands for: `uniform`, `reset` to the start, or `identity`."""
     word, given = entry.shorthand, len(entry.keys)
     assert word is not None
@@ -215,7 +223,7 @@ def _whole(token: Token, what: str) -> int:
     return int(token.text)
 
 
-Cell = tuple[int, int, int, int]
+RewardKey = tuple[int, int, int, int]
 """Action, state, next state, observation."""
 Pattern = tuple[int | None, int | None, int | None, int | None]
 """A cell of which some parts may be anything."""
@@ -235,7 +243,7 @@ class Rewards:
         self._rules[pattern] = (self._count, value)
         self._shapes[tuple(part is not None for part in pattern)] = None
 
-    def __call__(self, cell: Cell) -> Fraction:
+    def __call__(self, cell: RewardKey) -> Fraction:
         """What `cell` pays. There are at most sixteen shapes of pattern, so few look-ups."""
         newest, reward = 0, Fraction(0)
         for shape in self._shapes:

@@ -17,7 +17,7 @@ from clew.machines.formats.text import Place
 from clew.machines.model.pomdp import Branch, Pomdp
 from clew.validate import BadInput
 
-Law = Mapping[int, Fraction]
+Odds = Mapping[int, Fraction]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 
 
@@ -67,7 +67,7 @@ class _Writer:
 
     def about(self, a: int, action: str) -> Iterable[str]:
         """Everything about one action."""
-        observations: dict[int, tuple[int, Law]] = {}
+        observations: dict[int, tuple[int, Odds]] = {}
         rewards: list[str] = []
         for s, state in enumerate(self.states):
             move, seen, pays = _factors(self.pomdp, s, a)
@@ -98,7 +98,7 @@ class _Writer:
         for (s2, o), amount in pays.items():
             yield from _reward(f"{head} : {self.states[s2]} : {self.seen[o]}", amount)
 
-    def row(self, law: Law, columns: Sequence[int], what: str) -> str:
+    def row(self, law: Odds, columns: Sequence[int], what: str) -> str:
         """A row of probabilities, written so that the reader means the same ones."""
         texts = {c: _number(what, law.get(c, Fraction(0))) for c in columns}
         read = distribution({c: written(text, Place(1, 1)) for c, text in texts.items()}, [])
@@ -122,7 +122,7 @@ def _first_observation(pomdp: Pomdp) -> int:
 
 def _factors(
     pomdp: Pomdp, s: int, a: int
-) -> tuple[Law, Mapping[int, Law], dict[tuple[int, int], Fraction]]:
+) -> tuple[Odds, Mapping[int, Odds], dict[tuple[int, int], Fraction]]:
     """Where a step leads, what is seen there, and what it pays."""
     move: dict[int, Fraction] = defaultdict(Fraction)
     joint: dict[int, dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))

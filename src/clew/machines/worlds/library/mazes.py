@@ -11,7 +11,7 @@ from clew.machines.worlds.gallery import register
 
 NORTH, SOUTH, EAST, WEST = "north", "south", "east", "west"
 STEPS = {NORTH: (0, -1), SOUTH: (0, 1), EAST: (1, 0), WEST: (-1, 0)}
-Place = tuple[int, int]
+Square = tuple[int, int]
 
 
 @register("CheeseMaze")
@@ -25,7 +25,7 @@ def cheese_maze(gamma: Any = "95/100") -> Pomdp:
     cells = [(x, y) for y, row in enumerate(plan) for x, mark in enumerate(row) if mark in "#$"]
     cheese = (2, 2)
 
-    def seen(place: Place) -> str:
+    def seen(place: Square) -> str:
         if place == cheese:
             return "cheese"
         return "open to " + " ".join(d for d, step in STEPS.items() if _add(place, step) in cells)
@@ -51,13 +51,13 @@ def four_by_three(gamma: Any = "95/100") -> Pomdp:
     cells = [(x, y) for y in range(3) for x in range(4) if (x, y) != (1, 1)]
     good, bad = (3, 0), (3, 1)
 
-    def seen(place: Place) -> str:
+    def seen(place: Square) -> str:
         if place in (good, bad):
             return "good" if place == good else "bad"
         walls = [d for d in (WEST, EAST) if _add(place, STEPS[d]) not in cells]
         return "walls: " + (" ".join(walls) or "none")
 
-    def r(here: Place, there: Place) -> Any:
+    def r(here: Square, there: Square) -> Any:
         return {good: 1, bad: -1}.get(here, "-1/25")
 
     return _maze(
@@ -90,9 +90,9 @@ def one_dimensional(gamma: Any = "75/100") -> Pomdp:
 def _maze(
     *,
     name: str,
-    cells: Sequence[Place],
+    cells: Sequence[Square],
     seen: Any,
-    again: Sequence[Place],
+    again: Sequence[Square],
     slip: Fraction,
     r: Any,
     gamma: Any,
@@ -104,7 +104,7 @@ def _maze(
     fresh = [at for at in cells if at not in again]
     anywhere = {called[at]: Fraction(1, len(fresh)) for at in fresh}
 
-    def walk(here: Place, move: str) -> str:
+    def walk(here: Square, move: str) -> str:
         there = _add(here, STEPS[move])
         return called[there if there in cells else here]
 
@@ -133,5 +133,5 @@ def _maze(
     )
 
 
-def _add(place: Place, step: Place) -> Place:
+def _add(place: Square, step: Square) -> Square:
     return place[0] + step[0], place[1] + step[1]
