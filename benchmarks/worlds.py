@@ -11,12 +11,13 @@ from typing import Any
 import jax
 import numpy as np
 import tyro
+from PIL import Image
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from clew import envs
-from clew.envs.canvas import sheet, write_png
+from clew.envs.canvas import sheet
 from clew.validate import whole_number
 
 WORLDS = ("MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce")
@@ -51,7 +52,7 @@ def roll(out: Path = Path("out"), episodes: int = 4096, seed: int = 0) -> None:
             f"{float(played.length.mean()):.1f}",
             ", ".join(f"{event} {mean:.3g}" for event, mean in totals if event != "step"),
         )
-        write_png(out / f"{name}.png", film_strip(env, seed))
+        Image.fromarray(film_strip(env, seed)).save(out / f"{name}.png")
     console.print(table)
     console.print(f"{episodes} episodes a world, seed {seed}. Pictures:")
     for name in WORLDS:

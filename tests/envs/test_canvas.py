@@ -1,38 +1,10 @@
-"""Pictures and PNG files."""
+"""Pictures."""
 
 from __future__ import annotations
 
-import struct
-import zlib
-from pathlib import Path
-
 import numpy as np
 
-from clew.envs.canvas import BLACK, BLUE, RED, WHITE, Canvas, sheet, write_png
-
-
-def read_png(path: Path) -> np.ndarray:
-    """Enough of a decoder to check the encoder: RGB, unfiltered rows."""
-    data = path.read_bytes()
-    at, body, size = 8, b"", (0, 0)
-    while at < len(data):
-        (length,) = struct.unpack(">I", data[at : at + 4])
-        kind, chunk = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
-        (check,) = struct.unpack(">I", data[at + 8 + length : at + 12 + length])
-        assert check == zlib.crc32(kind + chunk)
-        if kind == b"IHDR":
-            size = struct.unpack(">II", chunk[:8])
-        body += chunk if kind == b"IDAT" else b""
-        at += 12 + length
-    rows = np.frombuffer(zlib.decompress(body), np.uint8).reshape(size[1], -1)
-    assert not rows[:, 0].any()
-    return rows[:, 1:].reshape(size[1], size[0], 3)
-
-
-def test_png_round_trip(tmp_path: Path) -> None:
-    image = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
-    write_png(tmp_path / "a.png", image)
-    np.testing.assert_array_equal(read_png(tmp_path / "a.png"), image)
+from clew.envs.canvas import BLACK, BLUE, RED, WHITE, Canvas, sheet
 
 
 def test_shapes_are_where_they_are_said_to_be() -> None:

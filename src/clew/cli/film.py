@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clew.envs import Environment
-from clew.envs.canvas import GREEN, PAPER, RED, Colour
-from clew.envs.gif import write_gif
+from clew.envs.canvas import GREEN, PAPER, RED, Colour, write_gif
 from clew.learner.playing import Episode, actor_from_arrays, play_episodes
 from clew.suite import from_config
 

@@ -1,14 +1,14 @@
-"""A few shapes on a picture, and PNG files: all that worlds need to show themselves."""
+"""A few shapes on a picture, and GIF files: all that worlds need to show themselves."""
 
 from __future__ import annotations
 
 import math
 import os
-import struct
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+
+from clew.validate import BadInput, whole_number
 
 Colour = tuple[int, int, int]
 
@@ -115,22 +115,29 @@ def sheet(frames: list[np.ndarray], columns: int, gap: int = 8) -> np.ndarray:
     return paper
 
 
-def write_png(path: str | os.PathLike[str], image: np.ndarray) -> None:
-    """Write an RGB picture as a PNG file."""
-    height, width = image.shape[:2]
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), image.reshape(height, -1)], 1)
+def write_gif(
+    path: str | os.PathLike[str], frames: Sequence[np.ndarray], delays: Sequence[int]
+) -> None:
+    """Write RGB pictures of one size as a GIF that plays for ever.
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
+    `delays` says for how many hundredths of a second each is shown; equal frames in a row become
+    one that is shown for longer. All frames share one palette of at most 256 colours.
+    """
+    from PIL import Image
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n")
-        file.write(chunk(b"IHDR", header))
-        file.write(chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)))
-        file.write(chunk(b"IEND", b""))
+    if not len(frames) or len({frame.shape for frame in frames}) > 1:
+        raise BadInput("a GIF needs at least one frame, and all of one size")
+    if len(delays) != len(frames):
+        raise BadInput(f"{len(frames)} frames have {len(delays)} delays; each needs one")
+    waits = [10 * whole_number("delay", delay, 0, 2**16 - 1) for delay in delays]
+    height, width = frames[0].shape[:2]
+    tall = Image.fromarray(np.concatenate(frames)).quantize(dither=Image.Dither.NONE)
+    first, *rest = (
+        tall.crop((0, top, width, top + height)) for top in range(0, tall.height, height)
+    )
+    first.save(
+        path, format="GIF", save_all=True, append_images=rest, duration=waits, loop=0, disposal=1
+    )
 
 
 def _area(corners: list[tuple[float, float]]) -> float:
