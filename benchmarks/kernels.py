@@ -22,7 +22,7 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_enable_c
 import jax
 
 from clew import envs
-from clew.learner import Pack, Settings, State
+from clew.learner import Pack, Settings, TrainState
 
 
 def kernels(folder: str) -> dict[str, list[float]]:
@@ -71,7 +71,7 @@ def main() -> None:
         measure(args, pack, state, compiled)
 
 
-def measure(args: argparse.Namespace, pack: Pack, state: State, compiled: float) -> None:
+def measure(args: argparse.Namespace, pack: Pack, state: TrainState, compiled: float) -> None:
     spent = []
     for _ in range(4):
         began = time.perf_counter()

@@ -16,12 +16,12 @@ from typing import Any
 import jax
 
 from clew import envs
-from clew.bonuses import Seen
+from clew.bonuses import Transitions
 from clew.envs import priced
 from clew.learner import Pack, Settings, ppo
-from clew.learner.advantages import advantages, appraise
+from clew.learner.advantages import advantages, critic_values
 from clew.learner.evaluate import evaluate
-from clew.learner.rollout import play
+from clew.learner.rollout import collect_rollout
 from clew.learner.run import init
 
 
@@ -56,21 +56,23 @@ def main() -> None:
 
 def measure(pack: Pack, run: Any, state: Any) -> None:
     program, s, key = pack.program, pack.program.settings, jax.random.key(0)
-    agent, players = state.agent, state.players
-    after, rollout, acting = timed("play", 1, partial(play, program), agent, players, key)
-    _, valued = timed("values", 1, partial(appraise, program), agent, after, rollout)
-    seen = Seen(rollout.obs, rollout.first, rollout.action, rollout.arrival)
+    agent, runner = state.agent, state.runner
+    after, rollout, actor_memory = timed(
+        "rollout", 1, partial(collect_rollout, program), agent, runner, key
+    )
+    _, valued = timed("values", 1, partial(critic_values, program), agent, after, rollout)
+    seen = Transitions(rollout.obs, rollout.first, rollout.action, rollout.next_obs)
     timed(
         "bonus, and its training",
         1,
-        lambda delivery, seen: delivery.pay(program.bonus, program.observations, seen, key),
-        state.delivery,
+        lambda bonus, seen: bonus.intrinsic_rewards(program.bonus, program.observations, seen, key),
+        state.bonus,
         seen,
     )
     reward = priced(run.prices, rollout.events)
     ended = rollout.terminated | rollout.truncated
     advantage = advantages(reward, valued, rollout.terminated, ended, run.gamma, s.gae_lambda)
-    experience = ppo.Experience(
+    batch = ppo.Batch(
         rollout.obs,
         rollout.first,
         rollout.action,
@@ -84,8 +86,8 @@ def measure(pack: Pack, run: Any, state: Any) -> None:
         partial(ppo.update, program),
         agent,
         state.optimiser,
-        experience,
-        (acting, valued.memories),
+        batch,
+        (actor_memory, valued.memories),
         run,
         key,
         state.diverged < 0,

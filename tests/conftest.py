@@ -42,13 +42,13 @@ def flags() -> Iterator[None]:
 def compiled_programs() -> Iterator[None]:
     """Forget a file's programs after it: thousands of them use up a process's memory maps."""
     yield
-    from clew.learner import lanes
+    from clew.learner import execution
 
     caches = (
-        lanes._begin_alone,
-        lanes._advance_alone,
-        lanes._begin_together,
-        lanes._advance_together,
+        execution._init_one,
+        execution._train_one,
+        execution._init_vmapped,
+        execution._train_vmapped,
     )
     for kept in caches:
         kept.cache_clear()

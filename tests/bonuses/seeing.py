@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from clew import envs
-from clew.bonuses import Bonus, Seen
+from clew.bonuses import Bonus, Transitions
 from clew.envs import Environment
 from clew.envs.observations import Observations
 from clew.layers import Mlp
@@ -85,34 +85,36 @@ def fresh(bonus: Bonus, observations: Observations, n_envs: int, seed: int = 0) 
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def score(bonus: Bonus, observations: Observations, state: Any, seen: Seen) -> Any:
+def score(bonus: Bonus, observations: Observations, state: Any, seen: Transitions) -> Any:
     return bonus.score(observations, state, seen)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def learn(bonus: Bonus, observations: Observations, state: Any, seen: Seen, key: Any) -> Any:
+def learn(bonus: Bonus, observations: Observations, state: Any, seen: Transitions, key: Any) -> Any:
     return bonus.learn(observations, state, seen, key)
 
 
-def wander(rng: Any, observations: Observations, time: int, n_envs: int, resets: float) -> Seen:
+def wander(
+    rng: Any, observations: Observations, time: int, n_envs: int, resets: float
+) -> Transitions:
     """Observations at random, episodes of any length; the first step begins one."""
     symbols = len(PALETTE) if observations.table is None else len(observations.table)
     first = rng.random((time, n_envs)) < resets
     first[0] = True
     obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
-    arrival = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
-    arrival[:-1] = np.where(first[1:], arrival[:-1], obs[1:])
+    next_obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
+    next_obs[:-1] = np.where(first[1:], next_obs[:-1], obs[1:])
     action = rng.integers(len(observations.env.action_names), size=(time, n_envs)).astype(np.int32)
     if observations.table is None:
-        obs, arrival = PALETTE[obs], PALETTE[arrival]
-    return Seen(*map(jnp.asarray, (obs, first, action, arrival)))
+        obs, next_obs = PALETTE[obs], PALETTE[next_obs]
+    return Transitions(*map(jnp.asarray, (obs, first, action, next_obs)))
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3))
-def play(env: Environment, key: Any, time: int, n_envs: int) -> Seen:
+def play(env: Environment, key: Any, time: int, n_envs: int) -> Transitions:
     """Act at random."""
 
-    def one(key: Any) -> Seen:
+    def one(key: Any) -> Transitions:
         level_key, act_key, key = jax.random.split(key, 3)
         levels = envs.lay_out(env, level_key, time)
         actions = jax.random.randint(act_key, (time,), 0, len(env.action_names))
@@ -120,7 +122,7 @@ def play(env: Environment, key: Any, time: int, n_envs: int) -> Seen:
         def step(carry: Any, now: Any) -> Any:
             running, first = carry
             after, result = envs.advance(env, levels, running, *now)
-            seen = Seen(running.obs, first, now[0], result.obs)
+            seen = Transitions(running.obs, first, now[0], result.obs)
             return (after, result.terminated | result.truncated), seen
 
         start = (envs.begin(env, levels), jnp.bool_(True))
@@ -129,9 +131,9 @@ def play(env: Environment, key: Any, time: int, n_envs: int) -> Seen:
     return jax.vmap(one, out_axes=1)(jax.random.split(key, n_envs))
 
 
-def cut(seen: Seen, at: int) -> tuple[Seen, Seen]:
+def cut(seen: Transitions, at: int) -> tuple[Transitions, Transitions]:
     """Two rollouts, one after the other."""
-    return Seen(*(x[:at] for x in seen)), Seen(*(x[at:] for x in seen))
+    return Transitions(*(x[:at] for x in seen)), Transitions(*(x[at:] for x in seen))
 
 
 def flat64(observations: Observations, obs: Any) -> np.ndarray:
@@ -157,7 +159,7 @@ def widen(tree: Any) -> Any:
     return jax.tree.map(lambda x: np.asarray(x, np.float64), tree)
 
 
-def slope64(loss: Any, tree: Any) -> Any:
+def grad64(loss: Any, tree: Any) -> Any:
     """Gradient of `loss` in float64."""
     with jax.enable_x64(True):
         return widen(jax.jit(jax.grad(loss))(jax.tree.map(jnp.asarray, widen(tree))))
@@ -170,10 +172,10 @@ class Adam:
         self.tree, self.rate, self.t = widen(tree), rate, 0
         self.m = self.v = jax.tree.map(np.zeros_like, self.tree)
 
-    def step(self, slope: Any) -> Any:
+    def step(self, grads: Any) -> Any:
         self.t += 1
-        self.m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, self.m, slope)
-        self.v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, self.v, slope)
+        self.m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, self.m, grads)
+        self.v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, self.v, grads)
 
         def moved(x: Any, m: Any, v: Any) -> Any:
             m, v = m / (1 - 0.9**self.t), v / (1 - 0.999**self.t)

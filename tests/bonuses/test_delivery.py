@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.bonuses import Bonus, Delivery, Scale, Seen, bonuses, names
+from clew.bonuses import Bonus, BonusState, RunningStd, Transitions, bonuses, names
 from tests.bonuses.seeing import observations_of
 
 SHAPES = ((1, 1), (5, 3), (64, 4))
@@ -29,28 +29,28 @@ class Told(Bonus[Any]):
     def init(self, observations: Any, envs: int, key: Any) -> Any:
         return jnp.int32(0)
 
-    def score(self, observations: Any, state: Any, seen: Seen) -> Any:
+    def score(self, observations: Any, state: Any, seen: Transitions) -> Any:
         return 10 * state + 1, seen.obs
 
-    def learn(self, observations: Any, state: Any, seen: Seen, key: Any) -> Any:
+    def learn(self, observations: Any, state: Any, seen: Transitions, key: Any) -> Any:
         return 10 * state + 2
 
 
-def telling(scores: Any) -> Seen:
+def telling(scores: Any) -> Transitions:
     scores = jnp.asarray(scores, jnp.float32)
-    return Seen(scores, scores > 0, jnp.zeros(scores.shape, jnp.int32), scores)
+    return Transitions(scores, scores > 0, jnp.zeros(scores.shape, jnp.int32), scores)
 
 
 @partial(jax.jit, static_argnums=1)
-def pay(delivery: Delivery, bonus: Bonus, seen: Seen) -> Any:
-    return delivery.pay(bonus, SIGHT, seen, KEY)
+def intrinsic_rewards(delivery: BonusState, bonus: Bonus, seen: Transitions) -> Any:
+    return delivery.intrinsic_rewards(bonus, SIGHT, seen, KEY)
 
 
-def begin(bonus: Bonus) -> Delivery:
-    return Delivery.init(bonus, SIGHT, 4, KEY)
+def begin(bonus: Bonus) -> BonusState:
+    return BonusState.init(bonus, SIGHT, 4, KEY)
 
 
-including = jax.jit(Scale.including)
+including = jax.jit(RunningStd.including)
 
 
 @given(data=st.data())
@@ -62,7 +62,7 @@ def test_the_scale_is_that_of_all_scores_so_far(data: st.DataObject) -> None:
     batches = [np.float32(rng.gamma(rng.uniform(0.2, 3), sizes, shape)) for shape in shapes]
     shuffled = [batches[i] for i in rng.permutation(len(batches))]
     for order in (batches, shuffled):
-        scale, so_far = Scale.empty(), np.zeros(0)
+        scale, so_far = RunningStd.empty(), np.zeros(0)
         for batch in order:
             scale = including(scale, jnp.asarray(batch))
             so_far = np.concatenate([so_far, np.float64(batch).ravel()])
@@ -72,7 +72,7 @@ def test_the_scale_is_that_of_all_scores_so_far(data: st.DataObject) -> None:
 
 
 def test_an_empty_scale_has_no_spread() -> None:
-    assert float(Scale.empty().std) == 0
+    assert float(RunningStd.empty().std) == 0
 
 
 @given(data=st.data())
@@ -118,7 +118,7 @@ def test_a_constant_score_is_not_blown_up(value: float, shape: tuple[int, int]) 
 
 
 def test_bonuses_see_nothing_of_rewards() -> None:
-    assert Seen._fields == ("obs", "first", "action", "arrival")
+    assert Transitions._fields == ("obs", "first", "action", "next_obs")
     for name in names():
         factory: Any = bonuses[name].factory()
         for method, arguments in {

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew import bonuses
-from clew.bonuses import Seen
+from clew.bonuses import Transitions
 from clew.bonuses.methods.e3b import E3B
 from clew.validate import BadInput
 from tests.bonuses.seeing import (
@@ -21,12 +21,12 @@ from tests.bonuses.seeing import (
     cut,
     flat64,
     fresh,
+    grad64,
     learn,
     mlp64,
     observations_of,
     play,
     score,
-    slope64,
     wander,
 )
 
@@ -87,7 +87,9 @@ def test_what_was_seen_often_keeps_its_score(ridge: float, size: float) -> None:
     observations, bonus = observations_of("TinyReproduce"), E3B(**SMALL, ridge=ridge)
     rng = np.random.default_rng(0)
     walk = jnp.asarray(rng.integers(4, size=(3001, 2)), jnp.int32)
-    seen = Seen(walk[:-1], (jnp.arange(3000) == 0)[:, None] | (walk[1:] < 0), walk[:-1], walk[1:])
+    seen = Transitions(
+        walk[:-1], (jnp.arange(3000) == 0)[:, None] | (walk[1:] < 0), walk[:-1], walk[1:]
+    )
     state = fresh(bonus, observations, 2)
     grown = eqx.tree_at(
         lambda s: s.model.features.layers[-1].weight, state, replace_fn=lambda w: w * size
@@ -116,7 +118,7 @@ def loss_over(pairs: Any) -> Any:
     return loss
 
 
-def episodes_with_a_last_symbol() -> Seen:
+def episodes_with_a_last_symbol() -> Transitions:
     """Symbol 4 is where every episode ends, and is seen nowhere else."""
     rng = np.random.default_rng(3)
     seen = jax.tree.map(np.array, wander(rng, observations_of("TinyReproduce"), 8, 2, 0.35))
@@ -125,7 +127,7 @@ def episodes_with_a_last_symbol() -> Seen:
     following = np.concatenate([seen.obs[1:], seen.obs[:1]])
     assert last.sum() > 4
     assert (~last).sum() > 4
-    return jax.tree.map(jnp.asarray, seen._replace(arrival=np.where(last, 4, following)))
+    return jax.tree.map(jnp.asarray, seen._replace(next_obs=np.where(last, 4, following)))
 
 
 def test_training_is_on_the_steps_and_nothing_else() -> None:
@@ -134,20 +136,20 @@ def test_training_is_on_the_steps_and_nothing_else() -> None:
     seen = episodes_with_a_last_symbol()
     state = fresh(E3B(**SMALL), observations, 2)
     steps = [(t, env) for t in range(8) for env in range(2)]
-    obs, arrival = flat64(observations, seen.obs), flat64(observations, seen.arrival)
+    obs, next_obs = flat64(observations, seen.obs), flat64(observations, seen.next_obs)
     action = np.asarray(seen.action)
-    loss = loss_over([(obs[s], int(action[s]), arrival[s]) for s in steps])
+    loss = loss_over([(obs[s], int(action[s]), next_obs[s]) for s in steps])
 
     by_hand = Adam(state.model, bonus.learning_rate)
     for i in range(2):
-        by_hand.step(slope64(loss, by_hand.tree))
+        by_hand.step(grad64(loss, by_hand.tree))
         state = learn(bonus, observations, state, seen, jax.random.key(i))
         by_hand.agrees(state.model, state.optimiser[0])
 
-    # the comparison can tell: pairs of consecutive `obs` across boundaries have another slope
+    # the comparison can tell: pairs of consecutive `obs` across boundaries have another gradient
     across = loss_over([(obs[t, e], int(action[t, e]), obs[t + 1, e]) for t, e in steps if t < 7])
-    slope, other = (slope64(each, by_hand.tree) for each in (loss, across))
-    apart = jax.tree.map(lambda a, b: np.abs(a - b).max() / np.abs(a).max(), slope, other)
+    grads, other = (grad64(each, by_hand.tree) for each in (loss, across))
+    apart = jax.tree.map(lambda a, b: np.abs(a - b).max() / np.abs(a).max(), grads, other)
     assert max(jax.tree.leaves(apart)) > 0.1
 
 
@@ -178,7 +180,7 @@ def test_the_action_is_learned() -> None:
     bonus = E3B(features=16, hidden=32, batch=64, learning_rate=3e-3)
     state = fresh(bonus, observations, 4)
     seen = [play(observations.env, jax.random.key(i), 128, 4) for i in range(9)]
-    unseen = tuple(x.reshape(-1) for x in (seen[8].obs, seen[8].action, seen[8].arrival))
+    unseen = tuple(x.reshape(-1) for x in (seen[8].obs, seen[8].action, seen[8].next_obs))
     loss = jax.jit(lambda state: state.model.loss(observations, *unseen))
     before = loss(state)
     for i in range(8):

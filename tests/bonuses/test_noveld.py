@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew import bonuses
-from clew.bonuses import Seen
+from clew.bonuses import Transitions
 from clew.bonuses.methods.noveld import NovelD
 from clew.bonuses.visits import Visits, fingerprint
 from clew.envs.observations import Observations
@@ -24,12 +24,12 @@ from tests.bonuses.seeing import (
     cut,
     flat64,
     fresh,
+    grad64,
     learn,
     mlp64,
     observations_of,
     play,
     score,
-    slope64,
     wander,
 )
 
@@ -40,22 +40,22 @@ worlds = pytest.mark.parametrize("world", ["TinyReproduce", "Unlisted"])
 through = jax.jit(Visits.through)
 
 
-def news(seen: Seen) -> np.ndarray:
-    """Whether each arrival is new to its episode, by a set."""
-    obs, first, _, arrival = map(np.asarray, seen)
+def news(seen: Transitions) -> np.ndarray:
+    """Whether each next observation is new to its episode, by a set."""
+    obs, first, _, next_obs = map(np.asarray, seen)
     new = np.zeros(first.shape, bool)
     for env in range(first.shape[1]):
         known: set[Any] = set()
         for t in range(len(first)):
             if first[t, env]:
                 known = {tuple(obs[t, env].ravel().tolist())}
-            name = tuple(arrival[t, env].ravel().tolist())
+            name = tuple(next_obs[t, env].ravel().tolist())
             new[t, env] = name not in known
             known.add(name)
     return new
 
 
-def drawn(data: st.DataObject, observations: Observations) -> Seen:
+def drawn(data: st.DataObject, observations: Observations) -> Transitions:
     """Two rollouts' worth; an episode may begin with the second, and often does not."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
     frequency = data.draw(st.sampled_from([0.0, 0.05, 0.3, 1.0]), label="resets")
@@ -82,13 +82,15 @@ def test_an_episode_as_long_as_the_horizon_is_remembered_to_its_end() -> None:
     distinct = np.stack([np.array([[i // 5, i % 5], [0, 0]]) for i in range(horizon + 1)])
     walk = np.concatenate([distinct, distinct[rng.permutation(horizon + 1)]])
     obs = np.concatenate([walk[:horizon], walk[horizon + 1 : -1]])[:, None].astype(np.uint8)
-    arrival = np.concatenate([walk[1 : horizon + 1], walk[horizon + 2 :]])[:, None].astype(np.uint8)
+    next_obs = np.concatenate([walk[1 : horizon + 1], walk[horizon + 2 :]])[:, None].astype(
+        np.uint8
+    )
     first = (np.arange(2 * horizon) % horizon == 0)[:, None]
-    seen = Seen(*map(jnp.asarray, (obs, first, np.zeros_like(first, np.int32), arrival)))
+    seen = Transitions(*map(jnp.asarray, (obs, first, np.zeros_like(first, np.int32), next_obs)))
     visits, new = through(Visits.none(Unlisted(horizon), 1), seen)
     assert np.asarray(new).all()
     # the last steps of the second episode again, as if it went on: nothing there is new
-    _, new = through(visits, Seen(*(x[-5:] for x in seen)))
+    _, new = through(visits, Transitions(*(x[-5:] for x in seen)))
     assert not np.asarray(new).any()
 
 
@@ -112,7 +114,7 @@ def test_fingerprints_tell_near_and_shuffled_arrays_apart() -> None:
 def test_zero_is_zero_whatever_its_sign() -> None:
     """Arrays that are equal are one observation."""
     arrays = jnp.array([[0.0, 1.0, 2.0, 3.0], [-0.0, 1.0, 2.0, 3.0]]).reshape(2, 1, 2, 2)
-    seen = Seen(arrays[:1], jnp.ones((1, 1), bool), jnp.zeros((1, 1), jnp.int32), arrays[1:])
+    seen = Transitions(arrays[:1], jnp.ones((1, 1), bool), jnp.zeros((1, 1), jnp.int32), arrays[1:])
     _, new = through(Visits.none(Unlisted(), 1), seen)
     assert not bool(new[0, 0])
 
@@ -136,7 +138,7 @@ def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject
     observations, bonus = observations_of(world), NovelD(**SMALL, **options)
     seen = drawn(data, observations)
     state = fresh(bonus, observations, ENVS)
-    before, after = (errors(state.networks, observations, obs) for obs in (seen.obs, seen.arrival))
+    before, after = (errors(state.networks, observations, obs) for obs in (seen.obs, seen.next_obs))
     if bonus.novelty == "norm":
         before, after = np.sqrt(before), np.sqrt(after)
     expected = np.maximum(after - bonus.alpha * before, 0) * news(seen)
@@ -156,16 +158,16 @@ def test_it_pays_once_for_each_observation_of_an_episode() -> None:
         state, some = score(bonus, observations, state, part)
         scores.append(np.asarray(some))
     paid = np.concatenate(scores) > 0
-    obs, first, _, arrival = map(np.asarray, seen)
+    obs, first, _, next_obs = map(np.asarray, seen)
     assert first[1:].any()
     episode = first.cumsum(0)
     env = np.broadcast_to(np.arange(16), first.shape)
     times = np.zeros((16, episode.max() + 1, 5), int)
-    np.add.at(times, (env[paid], episode[paid], arrival[paid]), 1)
+    np.add.at(times, (env[paid], episode[paid], next_obs[paid]), 1)
     begun = np.zeros_like(times)
     begun[env[first], episode[first], obs[first]] = 1
     reached = np.zeros_like(times)
-    reached[env, episode, arrival] = 1
+    reached[env, episode, next_obs] = 1
     # with α near zero, all novelty is gain: exactly once for whatever was reached
     np.testing.assert_array_equal(times, reached * (1 - begun))
 
@@ -174,7 +176,7 @@ def test_training_is_adam_on_the_mean_error_over_arrivals() -> None:
     observations, bonus = observations_of("TinyReproduce"), NovelD(**SMALL)
     seen = wander(np.random.default_rng(0), observations, TIME, ENVS, 0.2)
     state = fresh(bonus, observations, ENVS)
-    target, arrivals = state.networks.target, flat64(observations, seen.arrival)
+    target, arrivals = state.networks.target, flat64(observations, seen.next_obs)
     wanted = mlp64(target, arrivals)
 
     def loss(predictor: Any) -> Any:
@@ -183,7 +185,7 @@ def test_training_is_adam_on_the_mean_error_over_arrivals() -> None:
     by_hand = Adam(state.networks.predictor, bonus.learning_rate)
     visits = state.visits
     for i in range(2):
-        by_hand.step(slope64(loss, by_hand.tree))
+        by_hand.step(grad64(loss, by_hand.tree))
         state = learn(bonus, observations, state, seen, jax.random.key(i))
         by_hand.agrees(state.networks.predictor, state.optimiser[0])
     jax.tree.map(
@@ -198,7 +200,7 @@ def test_the_error_falls_where_it_went_and_the_target_stays(world: str) -> None:
     state = begun = fresh(bonus, observations, ENVS)
     for i in range(100):
         state = learn(bonus, observations, state, seen, jax.random.key(i))
-    before, after = (errors(s.networks, observations, seen.arrival).mean() for s in (begun, state))
+    before, after = (errors(s.networks, observations, seen.next_obs).mean() for s in (begun, state))
     assert after < 0.3 * before
     jax.tree.map(np.testing.assert_array_equal, state.networks.target, begun.networks.target)
     assert not np.array_equal(

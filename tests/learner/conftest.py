@@ -9,7 +9,7 @@ import numpy as np
 
 from clew import envs
 from clew.envs import Environment
-from clew.learner import Pack, Program, Settings, State
+from clew.learner import Pack, Program, Settings, TrainState
 from clew.learner.run import init
 
 SMALL: dict[str, Any] = {
@@ -44,7 +44,7 @@ def one(tree: Any, index: int = 0) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
-def begun(program: Program) -> State:
+def begun(program: Program) -> TrainState:
     """One run of a program, before its first step."""
     run = one(pack_of().runs)
     prices = np.zeros(len(program.env.event_names), np.float32)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from clew import envs
 from clew.learner import Program
-from clew.learner.advantages import Valued, advantages, appraise
-from clew.learner.rollout import play
+from clew.learner.advantages import CriticValues, advantages, critic_values
+from clew.learner.rollout import collect_rollout
 from tests.learner.conftest import begun, small
 
 compiled = jax.jit(advantages, static_argnames="gae_lambda")
 
 
 def slow(
-    reward: Any, value: Any, following: Any, terminated: Any, ended: Any, g: float, lam: float
+    reward: Any, value: Any, next_value: Any, terminated: Any, ended: Any, g: float, lam: float
 ):
     """The definition: a sum over the rest of the episode, term by term."""
     steps, n = reward.shape
@@ -31,9 +31,9 @@ def slow(
         for t in range(steps):
             weight = 1.0
             for later in range(t, steps):
-                goes_on = 0.0 if terminated[later, env] else following[later, env]
-                surprise = reward[later, env] + g * goes_on - value[later, env]
-                result[t, env] += weight * surprise
+                goes_on = 0.0 if terminated[later, env] else next_value[later, env]
+                td_error = reward[later, env] + g * goes_on - value[later, env]
+                result[t, env] += weight * td_error
                 if ended[later, env]:
                     break
                 weight *= g * lam
@@ -44,14 +44,14 @@ def slow(
 def test_advantages_are_the_sum_they_are_defined_as(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shape = (12, 3)
-    reward, value, following = (rng.normal(size=shape).astype(np.float32) for _ in range(3))
+    reward, value, next_value = (rng.normal(size=shape).astype(np.float32) for _ in range(3))
     terminated, truncated = (rng.random(shape) < 0.2 for _ in range(2))
     ended = terminated | truncated
-    valued = Valued(jnp.asarray(value), jnp.asarray(following), None)
+    valued = CriticValues(jnp.asarray(value), jnp.asarray(next_value), None)
     ours = compiled(
         jnp.asarray(reward), valued, terminated, ended, jnp.float32(0.97), gae_lambda=0.9
     )
-    wanted = slow(reward, value, following, terminated, ended, 0.97, 0.9)
+    wanted = slow(reward, value, next_value, terminated, ended, 0.97, 0.9)
     np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-5)
 
 
@@ -65,30 +65,30 @@ def test_every_arrival_has_the_value_of_its_own_episode(architecture: str, share
     env = envs.make("MiniGrid-MemoryS7", max_steps=5)
     program = Program.of(env, architecture, settings=small(shared=shared))
     state = begun(program)
-    agent, players = state.agent, state.players
+    agent, runner = state.agent, state.runner
 
     step = jax.jit(partial(_step, program))
-    played = jax.jit(partial(play, program))
-    appraised = jax.jit(partial(appraise, program))
-    memory, cut = players.valuing, 0
+    played = jax.jit(partial(collect_rollout, program))
+    valued_by = jax.jit(partial(critic_values, program))
+    memory, cut = runner.critic_memory, 0
     for round_ in range(2):
-        players, rollout, _ = played(agent, players, jax.random.key(round_))
-        players, valued = appraised(agent, players, rollout)
+        runner, rollout, _ = played(agent, runner, jax.random.key(round_))
+        runner, valued = valued_by(agent, runner, rollout)
         for t in range(program.settings.steps):
             memory, value = step(agent, memory, rollout.obs[t], rollout.first[t])
             np.testing.assert_allclose(valued.value[t], value, rtol=1e-4, atol=1e-5)
             never = jnp.zeros_like(rollout.first[t])
-            _, ahead = step(agent, memory, rollout.arrival[t], never)
+            _, ahead = step(agent, memory, rollout.next_obs[t], never)
             counts = ~np.asarray(rollout.terminated[t])  # nothing follows a terminated episode
             np.testing.assert_allclose(
-                valued.following[t][counts], ahead[counts], rtol=1e-4, atol=1e-5
+                valued.next_value[t][counts], ahead[counts], rtol=1e-4, atol=1e-5
             )
         cut += int((rollout.truncated & ~rollout.terminated).sum())
     assert cut > 2 * program.settings.envs
 
 
 def _step(program: Program, agent: Any, memory: Any, obs: Any, first: Any) -> Any:
-    seer = agent.seer
-    seen = seer.see(program.observations, seer.symbols(program.observations), obs)
-    memory, features = seer.step(memory, seen, first)
+    critic = agent.critic_backbone
+    seen = critic.see(program.observations, critic.symbols(program.observations), obs)
+    memory, features = critic.step(memory, seen, first)
     return memory, agent.value(features)

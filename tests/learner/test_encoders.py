@@ -81,8 +81,8 @@ def with_slope(size: int, way: str, network: NatureCnn, weights: Any) -> Any:
         y = ways[way](network)
         return (weights * y).sum(), y
 
-    (_, y), slope = jax.value_and_grad(total, has_aux=True)(network)
-    return y, slope
+    (_, y), grads = jax.value_and_grad(total, has_aux=True)(network)
+    return y, grads
 
 
 def near(one: Any, two: Any) -> None:
@@ -163,12 +163,12 @@ def test_the_transpose_of_a_gather_adds_up(data: st.DataObject) -> None:
         return y, *back(given)
 
     given_ = rng.normal(size=(*places.shape, 3)).astype(np.float32)
-    y, slope = both(table, given_)
+    y, grads = both(table, given_)
     np.testing.assert_array_equal(y, np.asarray(table)[places])
     expected = np.zeros((rows, 3))
     np.add.at(expected, places, np.asarray(given_, np.float64))
-    np.testing.assert_allclose(slope, expected, rtol=1e-4, atol=1e-3)
-    assert not np.asarray(slope)[np.array(counts) == 0].any()
+    np.testing.assert_allclose(grads, expected, rtol=1e-4, atol=1e-3)
+    assert not np.asarray(grads)[np.array(counts) == 0].any()
 
 
 def test_every_distinct_receptive_field_is_computed_once() -> None:

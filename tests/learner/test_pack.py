@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import os
 import subprocess
 import sys
 from typing import Any
@@ -14,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from clew.learner import Knobs, Pack, from_arrays, lanes, periods, tail_mean, to_arrays, train
-from clew.learner.lanes import Together
+from clew.learner import Knobs, Pack, execution, from_arrays, periods, tail_mean, to_arrays, train
+from clew.learner.execution import Vmapped
 from clew.validate import BadInput
 from tests.learner.conftest import close, one, pack_of, small
 
@@ -184,16 +185,16 @@ def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
     """With the compiler as users have it. LAPACK in a vmapped program hung jaxlib 0.10.2."""
     program = (
         "import dataclasses\n"
-        "from clew.learner.lanes import Together\n"
+        "from clew.learner.execution import Vmapped\n"
         "from tests.learner.conftest import pack_of\n"
         "pack = pack_of('LSTM', 'none', seeds=range(8))\n"
-        "pack = dataclasses.replace(pack, way=Together())\n"
+        "pack = dataclasses.replace(pack, executor=Vmapped())\n"
         "state, period = pack.advance(pack.begin())\n"
         "print('steps', state.steps.tolist())\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={"JAX_PLATFORMS": "cpu", "PATH": ""},
+        env={"JAX_PLATFORMS": "cpu", "PATH": "", "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -204,22 +205,24 @@ def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
 def test_a_gpu_s_compiler_is_told_what_the_environment_does_not_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert lanes._for_a_gpu() is None
+    assert execution._gpu_options() is None
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setenv("XLA_FLAGS", "")
-    options = lanes._for_a_gpu()
-    assert options == lanes.GPU
+    options = execution._gpu_options()
+    assert options == execution.GPU
     assert jax.jit(lambda x: x + 1, compiler_options=options)(1) == 2  # XLA knows these names
     monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_enable_triton_gemm=true")
-    assert set(lanes.GPU) - set(lanes._for_a_gpu() or {}) == {"xla_gpu_enable_triton_gemm"}
+    assert set(execution.GPU) - set(execution._gpu_options() or {}) == {
+        "xla_gpu_enable_triton_gemm"
+    }
 
 
 def test_a_cpu_and_an_accelerator_train_alike(
     pack: Pack, reference: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Together, backbones side by side, recurrences apart: all of it runs here."""
+    """Vmapped, backbones side by side, recurrences apart: all of it runs here."""
     monkeypatch.setattr(jax, "default_backend", lambda: "an accelerator")
-    state, records = run(dataclasses.replace(pack, way=Together()), 1)
+    state, records = run(dataclasses.replace(pack, executor=Vmapped()), 1)
     close(records[0], reference[1][0], 2e-4)
     np.testing.assert_array_equal(
         records[0].rollouts.events[:, 0], reference[1][0].rollouts.events[:, 0]

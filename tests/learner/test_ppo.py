@@ -13,9 +13,9 @@ from jax.flatten_util import ravel_pytree
 
 from clew import envs, memory
 from clew.learner import Program
-from clew.learner.agent import components, outlook
-from clew.learner.ppo import Experience, clip_components, loss, minibatches
-from clew.learner.rollout import in_chunks, play
+from clew.learner.agent import components, policy_and_value
+from clew.learner.ppo import Batch, clip_components, loss, minibatches
+from clew.learner.rollout import collect_rollout, in_chunks
 from tests.learner.conftest import begun, small, tiny
 
 
@@ -29,14 +29,14 @@ def test_the_ratio_is_one_before_anything_changed(architecture: str) -> None:
     """Acting step by step and learning by chunks is one policy, resets inside chunks included."""
     program = Program.of(tiny(), architecture, settings=small())
     state = begun(program)
-    agent, players, settings = state.agent, state.players, program.settings
+    agent, runner, settings = state.agent, state.runner, program.settings
     agent = jax.tree.map(lambda x: x * 1.5, agent)  # away from a uniform policy
-    acted = jax.jit(partial(play, program))
-    players, _, _ = acted(agent, players, jax.random.key(0))
+    acted = jax.jit(partial(collect_rollout, program))
+    runner, _, _ = acted(agent, runner, jax.random.key(0))
     # the second rollout begins with memories that are not empty
-    players, rollout, memories = acted(agent, players, jax.random.key(1))
+    runner, rollout, memories = acted(agent, runner, jax.random.key(1))
     zeros = jnp.zeros_like(rollout.log_prob)
-    whole = Experience(
+    whole = Batch(
         rollout.obs, rollout.first, rollout.action, rollout.log_prob, advantage=zeros, target=zeros
     )
     chunks, start = rows((in_chunks(whole, settings.chunk), (memories, memories)))
@@ -72,17 +72,23 @@ def test_every_epoch_sees_every_chunk_once() -> None:
 def test_loss_against_a_slow_computation(shared: bool) -> None:
     program = Program.of(tiny(), "GRU", settings=small(shared=shared))
     state = begun(program)
-    _, rollout, acting = jax.jit(partial(play, program))(state.agent, state.players, state.key)
+    _, rollout, actor_memory = jax.jit(partial(collect_rollout, program))(
+        state.agent, state.runner, state.key
+    )
     rng = np.random.default_rng(0)
     old = rollout.log_prob + 0.3 * rng.normal(size=rollout.log_prob.shape)
     gain, target = rng.normal(size=(2, *old.shape))
-    whole = Experience(rollout.obs, rollout.first, rollout.action, old, gain, target)
-    chunks, start = rows((in_chunks(jax.tree.map(jnp.asarray, whole), 8), (acting, acting)))
+    whole = Batch(rollout.obs, rollout.first, rollout.action, old, gain, target)
+    chunks, start = rows(
+        (in_chunks(jax.tree.map(jnp.asarray, whole), 8), (actor_memory, actor_memory))
+    )
     total, losses = loss(
         state.agent, program.observations, program.settings, chunks, start, jnp.float32(0.1)
     )
 
-    logits, value = outlook(state.agent, program.observations, start, chunks.obs, chunks.first)
+    logits, value = policy_and_value(
+        state.agent, program.observations, start, chunks.obs, chunks.first
+    )
     logits, value = np.float64(logits), np.float64(value)
     probs = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     chosen = np.take_along_axis(probs, np.asarray(chunks.action)[..., None], -1)[..., 0]
@@ -105,34 +111,34 @@ def test_a_shared_backbone_learns_from_the_actor_alone() -> None:
     obs, first = jnp.zeros((4, 8), int), jnp.zeros((4, 8), bool)
 
     def values(agent: Any) -> Any:
-        return outlook(agent, program.observations, (state.players.acting,) * 2, obs, first)[
-            1
-        ].sum()
+        return policy_and_value(
+            agent, program.observations, (state.runner.actor_memory,) * 2, obs, first
+        )[1].sum()
 
-    slope = jax.grad(values)(state.agent)
-    assert max(float(jnp.abs(x).max()) for x in jax.tree.leaves(slope.actor)) == 0
-    assert max(float(jnp.abs(x).max()) for x in jax.tree.leaves(slope.value)) > 0
+    grads = jax.grad(values)(state.agent)
+    assert max(float(jnp.abs(x).max()) for x in jax.tree.leaves(grads.actor)) == 0
+    assert max(float(jnp.abs(x).max()) for x in jax.tree.leaves(grads.value)) > 0
 
 
 def test_each_component_is_clipped_alone() -> None:
     agent = begun(Program.of(tiny(), "LSTM", settings=small())).agent
     rng = np.random.default_rng(0)
     scale = dict(zip(components(agent), (0.01, 5, 0.02, 7, 0.001, 9), strict=True))
-    slope = jax.tree.map(lambda x: jnp.asarray(rng.normal(size=x.shape), jnp.float32), agent)
+    grads = jax.tree.map(lambda x: jnp.asarray(rng.normal(size=x.shape), jnp.float32), agent)
     parts = {
         name: jax.tree.map(lambda x, name=name: x * scale[name], part)
-        for name, part in components(slope).items()
+        for name, part in components(grads).items()
     }
-    slope = type(slope)(
-        actor=type(slope.actor)(parts["actor encoder"], parts["actor memory"]),
-        critic=type(slope.actor)(parts["critic encoder"], parts["critic memory"]),
+    grads = type(grads)(
+        actor=type(grads.actor)(parts["actor encoder"], parts["actor memory"]),
+        critic=type(grads.actor)(parts["critic encoder"], parts["critic memory"]),
         policy=parts["actor head"],
         value=parts["critic head"],
     )
-    clipped, norms = clip_components(slope, 0.5)
-    whole, as_agent = ravel_pytree(slope)
+    clipped, norms = clip_components(grads, 0.5)
+    whole, as_agent = ravel_pytree(grads)
     assert clipped.shape == whole.shape
-    parts = components(slope), components(as_agent(clipped))
+    parts = components(grads), components(as_agent(clipped))
     for i, pair in enumerate(zip(*(part.values() for part in parts), strict=True)):
         before, after = (np.asarray(ravel_pytree(part)[0]) for part in pair)
         length = np.linalg.norm(before)
@@ -149,7 +155,7 @@ def test_the_log_probability_is_that_of_the_policy_that_acted() -> None:
     state = state._replace(
         agent=type(state.agent)(state.agent.actor, state.agent.critic, agent, state.agent.value)
     )
-    _, rollout, _ = jax.jit(partial(play, program))(state.agent, state.players, state.key)
+    _, rollout, _ = jax.jit(partial(collect_rollout, program))(state.agent, state.runner, state.key)
     obs, action = np.asarray(rollout.obs).ravel(), np.asarray(rollout.action).ravel()
     probs = np.exp(np.asarray(rollout.log_prob)).ravel()
     for symbol in range(5):

@@ -15,7 +15,7 @@ from clew.validate import one_of, positive_number
 S = TypeVar("S")
 
 
-class Seen(NamedTuple):
+class Transitions(NamedTuple):
     """All that a bonus may know of a rollout: what was seen and done, never what was paid."""
 
     obs: Shaped[Array, "time env *obs"]
@@ -23,7 +23,7 @@ class Seen(NamedTuple):
     first: Bool[Array, "time env"]
     """Whether that was the first observation of an episode."""
     action: Int[Array, "time env"]
-    arrival: Shaped[Array, "time env *obs"]
+    next_obs: Shaped[Array, "time env *obs"]
     """What the action led to: the last observation of the episode if it ended there."""
 
 
@@ -31,8 +31,8 @@ class Seen(NamedTuple):
 class Bonus(abc.ABC, Generic[S]):
     """An episodic exploration bonus: options in the fields, everything else in its state.
 
-    It scores the arrival of every step from the observations alone; the agent's memory never
-    reaches it, and nothing of it but the number reaches the agent.
+    It scores the observation that every step leads to, from the observations alone: the agent's
+    memory never reaches it, and nothing but the score reaches the agent.
     """
 
     normalise: bool = True
@@ -50,11 +50,13 @@ class Bonus(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def score(
-        self, observations: Observations, state: S, seen: Seen
+        self, observations: Observations, state: S, seen: Transitions
     ) -> tuple[S, Float[Array, "time env"]]:
-        """Score every arrival of a rollout, in the order of time."""
+        """Score every next observation of a rollout, in the order of time."""
 
-    def learn(self, observations: Observations, state: S, seen: Seen, key: PRNGKeyArray) -> S:
+    def learn(
+        self, observations: Observations, state: S, seen: Transitions, key: PRNGKeyArray
+    ) -> S:
         """Train on the rollout that was scored. Unless overridden, there is nothing to train."""
         return state
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Seen
+from clew.bonuses.base import Bonus, Transitions
 from clew.envs.observations import Observations
 
 
-class Scale(NamedTuple):
+class RunningStd(NamedTuple):
     """Number, mean and sum of squared deviations of every score so far."""
 
     number: Float[Array, ""]
@@ -19,11 +19,11 @@ class Scale(NamedTuple):
     deviations: Float[Array, ""]
 
     @classmethod
-    def empty(cls) -> Scale:
+    def empty(cls) -> RunningStd:
         """Before the first score."""
         return cls(*jnp.zeros(3))
 
-    def including(self, scores: Float[Array, "*any"]) -> Scale:
+    def including(self, scores: Float[Array, "*any"]) -> RunningStd:
         """Merge a batch (Chan, Golub & LeVeque 1983)."""
         new = scores.size
         number = self.number + new
@@ -31,7 +31,7 @@ class Scale(NamedTuple):
         mean = self.mean + apart * new / number
         within = ((scores - scores.mean()) ** 2).sum()
         between = apart**2 * self.number * new / number
-        return Scale(number, mean, self.deviations + within + between)
+        return RunningStd(number, mean, self.deviations + within + between)
 
     @property
     def std(self) -> Float[Array, ""]:
@@ -44,25 +44,25 @@ class Scale(NamedTuple):
         return jnp.where(self.std > 1e-5 * jnp.abs(self.mean), self.std, 1.0)
 
 
-class Delivery(NamedTuple):
+class BonusState(NamedTuple):
     """A bonus's state and the scale of its scores."""
 
     state: Any
-    scale: Scale
+    scale: RunningStd
 
     @classmethod
     def init(
         cls, bonus: Bonus, observations: Observations, envs: int, key: PRNGKeyArray
-    ) -> Delivery:
+    ) -> BonusState:
         """Before the first rollout."""
-        return cls(bonus.init(observations, envs, key), Scale.empty())
+        return cls(bonus.init(observations, envs, key), RunningStd.empty())
 
-    def pay(
-        self, bonus: Bonus, observations: Observations, seen: Seen, key: PRNGKeyArray
-    ) -> tuple[Delivery, Float[Array, "time env"], Float[Array, "time env"]]:
+    def intrinsic_rewards(
+        self, bonus: Bonus, observations: Observations, seen: Transitions, key: PRNGKeyArray
+    ) -> tuple[BonusState, Float[Array, "time env"], Float[Array, "time env"]]:
         """Score a rollout, then train on it: the scores, and what is delivered for them."""
         state, scores = bonus.score(observations, self.state, seen)
         scale = self.scale.including(scores)
         divisor = scale.divisor if bonus.normalise else 1.0
         delivered = jnp.clip(scores / divisor, 0, bonus.clip)
-        return Delivery(bonus.learn(observations, state, seen, key), scale), scores, delivered
+        return BonusState(bonus.learn(observations, state, seen, key), scale), scores, delivered

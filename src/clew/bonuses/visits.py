@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Shaped, UInt32
 
-from clew.bonuses.base import Seen
+from clew.bonuses.base import Transitions
 from clew.envs.base import Environment
 
 FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F)
@@ -31,33 +31,33 @@ class Visits(NamedTuple):
             return cls(jnp.zeros((envs, env.n_symbols), bool), None)
         return cls(None, jnp.zeros((envs, env.horizon + 1, len(FACTORS)), jnp.uint32))
 
-    def through(self, seen: Seen) -> tuple[Visits, Bool[Array, "time env"]]:
-        """Go through a rollout: for every arrival, whether it is new to its episode."""
-        obs, arrival = seen.obs, seen.arrival
+    def through(self, seen: Transitions) -> tuple[Visits, Bool[Array, "time env"]]:
+        """Go through a rollout: for every next observation, whether it is new to its episode."""
+        obs, next_obs = seen.obs, seen.next_obs
         if self.prints is not None:
             axes = tuple(range(2, obs.ndim))
-            obs, arrival = (fingerprint(each, axes) for each in (obs, arrival))
+            obs, next_obs = (fingerprint(each, axes) for each in (obs, next_obs))
 
         def advance(visits: Visits, now: Any) -> tuple[Visits, Array]:
             return jax.vmap(_advance)(visits, *now)
 
-        return jax.lax.scan(advance, self, (obs, seen.first, arrival))
+        return jax.lax.scan(advance, self, (obs, seen.first, next_obs))
 
 
-def _advance(visits: Visits, obs: Array, first: Array, arrival: Array) -> tuple[Visits, Array]:
+def _advance(visits: Visits, obs: Array, first: Array, next_obs: Array) -> tuple[Visits, Array]:
     # beginning an episode clears everything but its first observation
     if visits.marks is not None:
         symbols = jnp.arange(len(visits.marks))
         marks = jnp.where(first, symbols == obs, visits.marks)
-        return Visits(marks | (symbols == arrival), None), ~marks[arrival]
+        return Visits(marks | (symbols == next_obs), None), ~marks[next_obs]
     prints = visits.prints
     assert prints is not None
     alone = jnp.zeros_like(prints).at[0].set(obs)
     prints = jnp.where(first, alone, prints)
-    new = ~(prints == arrival).all(-1).any()
+    new = ~(prints == next_obs).all(-1).any()
     # fingerprints are never all zero, so that the first empty place is the first zero
     place = jnp.argmax((prints == 0).all(-1))
-    return Visits(None, prints.at[place].set(jnp.where(new, arrival, prints[place]))), new
+    return Visits(None, prints.at[place].set(jnp.where(new, next_obs, prints[place]))), new
 
 
 def fingerprint(obs: Shaped[Array, "*all"], axes: tuple[int, ...]) -> UInt32[Array, "*batch word"]:

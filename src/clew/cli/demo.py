@@ -14,7 +14,7 @@ from rich.table import Table
 from clew.cli.fleet import EXIT_FAILED
 from clew.cli.report import require_extra, write_page
 from clew.cli.run import execute
-from clew.learner.lanes import cores
+from clew.learner.execution import cores
 from clew.store import Store
 from clew.suite import find_suite
 from clew.suite.fleet import Order

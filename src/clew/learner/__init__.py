@@ -4,7 +4,7 @@ from clew.learner.checkpoint import from_arrays, to_arrays
 from clew.learner.history import History, tail_mean
 from clew.learner.pack import Pack
 from clew.learner.program import Program
-from clew.learner.run import Run, State
+from clew.learner.run import RunParams, TrainState
 from clew.learner.settings import Knobs, Settings
 from clew.learner.train import Progress, periods, periods_in, train
 
@@ -14,9 +14,9 @@ __all__ = [
     "Pack",
     "Program",
     "Progress",
-    "Run",
+    "RunParams",
     "Settings",
-    "State",
+    "TrainState",
     "from_arrays",
     "periods",
     "periods_in",

@@ -10,42 +10,42 @@ from jaxtyping import Array, Bool, Float
 
 from clew.learner.agent import Agent
 from clew.learner.program import Program
-from clew.learner.rollout import Players, Rollout, in_chunks
+from clew.learner.rollout import Rollout, RunnerState, in_chunks
 
 
-class Valued(NamedTuple):
+class CriticValues(NamedTuple):
     """What the critic makes of a rollout."""
 
     value: Float[Array, "time env"]
     """Of what was seen."""
-    following: Float[Array, "time env"]
+    next_value: Float[Array, "time env"]
     """Of what was arrived at, in the same episode: where it was cut short, of its last view."""
     memories: Any
     """The critic's memory at the beginning of each chunk."""
 
 
-def appraise(
-    program: Program, agent: Agent, players: Players, rollout: Rollout
-) -> tuple[Players, Valued]:
-    """Let the critic see the rollout; `players` are those after it, the critic's memory before it.
+def critic_values(
+    program: Program, agent: Agent, runner: RunnerState, rollout: Rollout
+) -> tuple[RunnerState, CriticValues]:
+    """Let the critic see the rollout; `runner` are those after it, the critic's memory before it.
 
     The critic is not needed to act, so it reads whole chunks at once, as it does in training.
     """
     observations, s = program.observations, program.settings
-    seer = agent.seer
-    symbols = seer.symbols(observations)
+    critic = agent.critic_backbone
+    symbols = critic.symbols(observations)
     obs, first = in_chunks((rollout.obs, rollout.first), s.chunk)
 
     def chunk(memory: Any, now: Any) -> tuple[Any, Any]:
         obs, first = now
-        after, features = seer.unroll(memory, seer.see(observations, symbols, obs), first)
+        after, features = critic.unroll(memory, critic.see(observations, symbols, obs), first)
         return after, (agent.value(features), memory)
 
-    memory, (value, memories) = jax.lax.scan(chunk, players.valuing, (obs, first))
+    memory, (value, memories) = jax.lax.scan(chunk, runner.critic_memory, (obs, first))
     value = jnp.swapaxes(value, 1, 2).reshape(s.steps, s.envs)
 
     def replay(start: Any, obs: Array, first: Array) -> Float[Array, "env time"]:
-        return agent.value(seer.unroll(start, seer.see(observations, symbols, obs), first)[1])
+        return agent.value(critic.unroll(start, critic.see(observations, symbols, obs), first)[1])
 
     # what a step leads to is seen at the next one, except where the rollout ends or an episode is
     # cut short
@@ -53,13 +53,13 @@ def appraise(
     unseen = (final | rollout.truncated) & ~rollout.terminated
     if s.truncation == "end":
         unseen &= ~rollout.truncated
-    following = _looking_ahead(replay, unseen, jnp.roll(value, -1, 0), rollout, memories, s.chunk)
-    return players._replace(valuing=memory), Valued(value, following, memories)
+    next_value = _looking_ahead(replay, unseen, jnp.roll(value, -1, 0), rollout, memories, s.chunk)
+    return runner._replace(critic_memory=memory), CriticValues(value, next_value, memories)
 
 
 def advantages(
     reward: Float[Array, "time env"],
-    valued: Valued,
+    valued: CriticValues,
     terminated: Bool[Array, "time env"],
     ended: Bool[Array, "time env"],
     gamma: Float[Array, ""],
@@ -70,19 +70,19 @@ def advantages(
     Nothing follows a terminated episode; a truncated one would have gone on, and is worth what
     the critic says of its last view. Neither passes on what the next episode brings.
     """
-    surprise = reward + gamma * jnp.where(terminated, 0, valued.following) - valued.value
+    td_error = reward + gamma * jnp.where(terminated, 0, valued.next_value) - valued.value
 
     def back(later: Array, now: Any) -> tuple[Array, Array]:
-        surprise, ended = now
-        advantage = surprise + gamma * gae_lambda * jnp.where(ended, 0, later)
+        td_error, ended = now
+        advantage = td_error + gamma * gae_lambda * jnp.where(ended, 0, later)
         return advantage, advantage
 
-    start = jnp.zeros_like(surprise[0])
-    return jax.lax.scan(back, start, (surprise, ended), reverse=True)[1]
+    start = jnp.zeros_like(td_error[0])
+    return jax.lax.scan(back, start, (td_error, ended), reverse=True)[1]
 
 
 def _looking_ahead(
-    replay: Any, unseen: Array, following: Array, rollout: Rollout, memories: Any, chunk: int
+    replay: Any, unseen: Array, next_value: Array, rollout: Rollout, memories: Any, chunk: int
 ) -> Float[Array, "time env"]:
     """Put in the values of arrivals that the rollout does not go on from.
 
@@ -96,7 +96,7 @@ def _looking_ahead(
         return carry[0].any()
 
     def settle(carry: Any) -> Any:
-        left, following = carry
+        left, next_value = carry
         t = jnp.argmax(left, axis=0)  # the next one in each environment, if there is one
         which, place = t // chunk, t % chunk
         window = (which * chunk)[:, None] + jnp.arange(chunk)
@@ -104,13 +104,13 @@ def _looking_ahead(
         # one place more than a chunk, for the view after the chunk's last action
         obs, first = (jnp.concatenate((x, x[:, :1]), 1) for x in (obs, first))
         here = jnp.arange(chunk + 1) == (place + 1)[:, None]
-        final = rollout.arrival[t, envs]
+        final = rollout.next_obs[t, envs]
         wide = here.reshape(here.shape + (1,) * (obs.ndim - 2))
         obs = jnp.where(wide, final[:, None], obs)
         start = jax.tree.map(lambda x: x[which, envs], memories)
         value = replay(start, obs, first & ~here)[envs, place + 1]
         present = left[t, envs]
-        value = jnp.where(present, value, following[t, envs])
-        return left.at[t, envs].set(False), following.at[t, envs].set(value)
+        value = jnp.where(present, value, next_value[t, envs])
+        return left.at[t, envs].set(False), next_value.at[t, envs].set(value)
 
-    return jax.lax.while_loop(more, settle, (unseen, following))[1]
+    return jax.lax.while_loop(more, settle, (unseen, next_value))[1]

@@ -98,7 +98,7 @@ class Agent(eqx.Module):
     value: CriticHead
 
     @property
-    def seer(self) -> Backbone:
+    def critic_backbone(self) -> Backbone:
         """The backbone that the critic reads."""
         return self.actor if self.critic is None else self.critic
 
@@ -141,7 +141,7 @@ def components(agent: Agent) -> dict[str, Any]:
     return parts | {"actor head": agent.policy, "critic head": agent.value}
 
 
-def outlook(
+def policy_and_value(
     agent: Agent,
     observations: Observations,
     states: tuple[Any, Any],
@@ -153,18 +153,18 @@ def outlook(
         _, features = _unrolled(agent.actor, observations, states[0], obs, first)
         return agent.policy(features), agent.value(jax.lax.stop_gradient(features))
     if jax.default_backend() == "cpu":
-        _, acting = _unrolled(agent.actor, observations, states[0], obs, first)
-        _, valuing = _unrolled(agent.critic, observations, states[1], obs, first)
+        _, actor_features = _unrolled(agent.actor, observations, states[0], obs, first)
+        _, critic_features = _unrolled(agent.critic, observations, states[1], obs, first)
     else:
         # side by side, the two backbones need half as many kernels
         pair = jax.tree.map(lambda *both: jnp.stack(both), agent.actor, agent.critic)
         start = jax.tree.map(lambda *both: jnp.stack(both), *states)
         # and each with a copy of the observations, what they owe needs no transposing
         copies = jnp.broadcast_to(obs, (2, *obs.shape))
-        _, (acting, valuing) = jax.vmap(
+        _, (actor_features, critic_features) = jax.vmap(
             lambda backbone, state, obs: _unrolled(backbone, observations, state, obs, first)
         )(pair, start, copies)
-    return agent.policy(acting), agent.value(valuing)
+    return agent.policy(actor_features), agent.value(critic_features)
 
 
 def _unrolled(

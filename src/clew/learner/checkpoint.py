@@ -11,17 +11,25 @@ import numpy as np
 
 from clew.learner.keys import unwrapped, wrapped
 from clew.learner.pack import Pack
-from clew.learner.run import State
+from clew.learner.run import TrainState
 from clew.validate import BadInput
 
+STORED_NAMES = {
+    "bonus/": "delivery/",
+    "runner/actor_memory": "players/acting",
+    "runner/critic_memory": "players/valuing",
+    "runner/": "players/",
+}
+"""What checkpoints call a field of the state that has another name here; the first match counts."""
 
-def to_arrays(state: State) -> dict[str, np.ndarray]:
+
+def to_arrays(state: TrainState) -> dict[str, np.ndarray]:
     """Every leaf by its path. Random keys become the integers they are made of."""
     leaves = jax.tree_util.tree_leaves_with_path(state)
     return {_name(path): np.asarray(unwrapped(leaf)) for path, leaf in leaves}
 
 
-def from_arrays(pack: Pack, arrays: Mapping[str, np.ndarray]) -> State:
+def from_arrays(pack: Pack, arrays: Mapping[str, np.ndarray]) -> TrainState:
     """The state that `to_arrays` took apart, if it is one of this pack's."""
     paths, structure = jax.tree_util.tree_flatten_with_path(pack.like())
     names = [_name(path) for path, _ in paths]
@@ -47,4 +55,8 @@ def _restored(name: str, like: jax.ShapeDtypeStruct, array: np.ndarray) -> jax.A
 
 
 def _name(path: Any) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator="/")
+    name = jax.tree_util.keystr(path, simple=True, separator="/")
+    for ours, stored in STORED_NAMES.items():
+        if name.startswith(ours):
+            return stored + name.removeprefix(ours)
+    return name

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from clew.learner.evaluate import Evaluation
 from clew.learner.pack import Pack
-from clew.learner.run import EvalPeriod, RolloutRecord, State
+from clew.learner.run import EvalPeriod, RolloutRecord, TrainState
 
 TAIL = 0.2
 
@@ -48,7 +48,7 @@ def tail_mean(success: Float[np.ndarray, "*run evaluation"]) -> Float[np.ndarray
 
 
 def gather(
-    pack: Pack, state: State, periods: Sequence[EvalPeriod], seconds: Sequence[float]
+    pack: Pack, state: TrainState, periods: Sequence[EvalPeriod], seconds: Sequence[float]
 ) -> History:
     """Put the periods of a run together."""
     rollouts = jax.tree.map(

@@ -13,9 +13,9 @@ import numpy as np
 
 from clew.bonuses import Bonus
 from clew.envs import Environment
-from clew.learner.lanes import Way, way_of
+from clew.learner.execution import Executor, executor_for
 from clew.learner.program import Program
-from clew.learner.run import EvalPeriod, Run, State, init
+from clew.learner.run import EvalPeriod, RunParams, TrainState, init
 from clew.learner.settings import Knobs, Settings
 from clew.validate import BadInput, whole_number
 
@@ -25,9 +25,11 @@ class Pack:
     """One program and the runs that it trains."""
 
     program: Program
-    runs: Run
+    runs: RunParams
     """Every field with a leading axis over runs."""
-    way: Way = dataclasses.field(default_factory=lambda: way_of(jax.default_backend()))
+    executor: Executor = dataclasses.field(
+        default_factory=lambda: executor_for(jax.default_backend())
+    )
     """How they are trained: together, or each core one of them."""
 
     @classmethod
@@ -45,18 +47,18 @@ class Pack:
     ) -> Pack:
         """One arm, once for every seed."""
         program = Program.of(env, architecture, bonus, settings, architecture_options)
-        runs = [cls.alone(program, seed, reward, knobs or Knobs()) for seed in seeds]
+        runs = [cls.single(program, seed, reward, knobs or Knobs()) for seed in seeds]
         if not runs:
             raise BadInput("seeds=[] is not valid; a pack needs at least one run")
         return cls.join(runs)
 
     @classmethod
-    def alone(
+    def single(
         cls, program: Program, seed: int, reward: str | Mapping[str, float], knobs: Knobs
     ) -> Pack:
         """One run of a program that is there already."""
         numbers = dataclasses.asdict(knobs).items()
-        run = Run(
+        run = RunParams(
             seed=jnp.array([whole_number("seed", seed, 0, 2**32 - 1)], jnp.uint32),
             prices=jnp.asarray(np.float32(program.env.prices(reward)))[None],
             **{name: jnp.array([value], jnp.float32) for name, value in numbers},
@@ -77,18 +79,18 @@ class Pack:
     def __len__(self) -> int:
         return len(self.runs.seed)
 
-    def begin(self) -> State:
+    def begin(self) -> TrainState:
         """Every run before its first step."""
-        return self.way.begin(self.program, self.runs)
+        return self.executor.begin(self.program, self.runs)
 
-    def like(self) -> State:
+    def like(self) -> TrainState:
         """The shapes and types of such a state, without computing one."""
         return jax.eval_shape(jax.vmap(partial(init, self.program)), self.runs)
 
-    def advance(self, state: State) -> tuple[State, EvalPeriod]:
+    def advance(self, state: TrainState) -> tuple[TrainState, EvalPeriod]:
         """One period of every run. `state` is used up by it."""
-        return self.way.advance(self.program, self.runs, state)
+        return self.executor.advance(self.program, self.runs, state)
 
-    def compile(self, state: State) -> None:
+    def compile(self, state: TrainState) -> None:
         """Compile `advance` without running it."""
-        self.way.compile(self.program, self.runs, state)
+        self.executor.compile(self.program, self.runs, state)

@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs.observations import Observations
-from clew.learner.agent import Agent, components, outlook
+from clew.learner.agent import Agent, components, policy_and_value
 from clew.learner.program import Program
 from clew.learner.rollout import in_chunks, log_prob_of
 from clew.learner.settings import Settings
@@ -19,12 +19,12 @@ from clew.learner.settings import Settings
 ADAM: Any = optax.scale_by_adam(eps=1e-5)
 
 
-def begin(agent: Agent) -> Any:
+def init_optimiser(agent: Agent) -> Any:
     """The optimiser's state before its first step."""
     return ADAM.init(ravel_pytree(agent)[0])
 
 
-class Experience(NamedTuple):
+class Batch(NamedTuple):
     """A rollout as PPO learns from it; or chunks of it, each a row."""
 
     obs: Shaped[Array, "time env *obs"]
@@ -50,7 +50,7 @@ class Losses(NamedTuple):
     """Largest |ratio − 1|; at the first minibatch of an update nothing has changed yet."""
 
 
-class Report(NamedTuple):
+class UpdateMetrics(NamedTuple):
     """An update in numbers."""
 
     mean: Losses
@@ -77,12 +77,12 @@ def update(
     program: Program,
     agent: Agent,
     optimiser: Any,
-    experience: Experience,
+    batch: Batch,
     memories: tuple[Any, Any],
     knobs: Any,
     key: PRNGKeyArray,
     allowed: Bool[Array, ""],
-) -> tuple[Agent, Any, Report]:
+) -> tuple[Agent, Any, UpdateMetrics]:
     """Several epochs over a rollout, ended early if the policy has moved too far.
 
     A minibatch whose loss or gradient is not finite ends the update, and is not applied. Between
@@ -91,7 +91,7 @@ def update(
     """
     s = program.settings
     weights, as_agent = ravel_pytree(agent)
-    chunks, starts = _flat((in_chunks(experience, s.chunk), memories))
+    chunks, starts = _flat((in_chunks(batch, s.chunk), memories))
     batches = minibatches(key, s)
 
     def body(now: _Progress) -> _Progress:
@@ -101,11 +101,11 @@ def update(
         def objective(agent: Agent) -> tuple[Array, Losses]:
             return loss(agent, program.observations, s, batch, start, knobs.entropy)
 
-        (total, losses), slope = jax.value_and_grad(objective, has_aux=True)(as_agent(now.weights))
-        slope, norms = clip_components(slope, s.max_grad_norm)
+        (total, losses), grads = jax.value_and_grad(objective, has_aux=True)(as_agent(now.weights))
+        grads, norms = clip_components(grads, s.max_grad_norm)
         finite = jnp.isfinite(total) & jnp.isfinite(norms).all()
         apply = finite & (losses.kl <= 1.5 * s.target_kl)
-        change, optimiser = ADAM.update(slope, now.optimiser)
+        change, optimiser = ADAM.update(grads, now.optimiser)
         keep = _chosen(apply)
         return _Progress(
             weights=keep(now.weights - knobs.learning_rate * change, now.weights),
@@ -130,7 +130,7 @@ def update(
     )
     end = jax.lax.while_loop(lambda now: ~now.stop & (now.done < len(batches)), body, nothing)
     count = jnp.maximum(end.done, 1)
-    report = Report(
+    report = UpdateMetrics(
         mean=jax.tree.map(lambda total: total / count, end.total),
         first_ratio_error=end.first_ratio_error,
         gradient_norm=end.norms / count,
@@ -144,15 +144,15 @@ def loss(
     agent: Agent,
     observations: Observations,
     settings: Settings,
-    batch: Experience,
+    batch: Batch,
     start: tuple[Any, Any],
     entropy_coef: Float[Array, ""],
 ) -> tuple[Float[Array, ""], Losses]:
     """PPO's clipped objective, the critic's squared error, and the entropy."""
-    logits, value = outlook(agent, observations, start, batch.obs, batch.first)
+    logits, value = policy_and_value(agent, observations, start, batch.obs, batch.first)
     logs = jax.nn.log_softmax(logits)
-    moved = log_prob_of(logits, batch.action) - batch.log_prob
-    ratio = jnp.exp(moved)
+    log_ratio = log_prob_of(logits, batch.action) - batch.log_prob
+    ratio = jnp.exp(log_ratio)
     gain = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
     bounded = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
     policy_loss = -jnp.minimum(ratio * gain, bounded * gain).mean()
@@ -163,7 +163,7 @@ def loss(
         policy_loss=policy_loss,
         value_loss=value_loss,
         entropy=entropy,
-        kl=(ratio - 1 - moved).mean(),
+        kl=(ratio - 1 - log_ratio).mean(),
         clipped=(jnp.abs(ratio - 1) > settings.clip).mean(),
         ratio_error=jnp.abs(ratio - 1).max(),
     )
@@ -178,13 +178,13 @@ def minibatches(key: PRNGKeyArray, settings: Settings) -> Int[Array, "minibatch 
 
 
 def clip_components(
-    slope: Agent, largest: float
+    grads: Agent, largest: float
 ) -> tuple[Float[Array, " weight"], Float[Array, " component"]]:
     """Each component's gradient, scaled to a norm of at most `largest`; the norms before that.
 
     All of it as one vector, in the order of an agent's leaves.
     """
-    parts = [ravel_pytree(part)[0] for part in components(slope).values()]
+    parts = [ravel_pytree(part)[0] for part in components(grads).values()]
     norms = jnp.stack([jnp.sqrt(jnp.sum(part**2)) for part in parts])
     scale = jnp.minimum(1, largest / (norms + 1e-6))
     return jnp.concatenate([part * scale[i] for i, part in enumerate(parts)]), norms

@@ -13,15 +13,15 @@ from clew.learner.agent import Agent
 from clew.learner.program import Program
 
 
-class Players(NamedTuple):
+class RunnerState(NamedTuple):
     """The environments of one run and the memories that follow them, between rollouts."""
 
     running: Running
     first: Bool[Array, " env"]
     """Whether what is seen now begins an episode."""
-    acting: Any
+    actor_memory: Any
     """The actor's memories."""
-    valuing: Any
+    critic_memory: Any
     """The critic's memories; the actor's own if the backbone is shared."""
 
 
@@ -32,7 +32,7 @@ class Rollout(NamedTuple):
     first: Bool[Array, "time env"]
     action: Int[Array, "time env"]
     log_prob: Float[Array, "time env"]
-    arrival: Shaped[Array, "time env *obs"]
+    next_obs: Shaped[Array, "time env *obs"]
     """What the action led to: the last observation of the episode if it ended there."""
     events: Float[Array, "time env event"]
     terminated: Bool[Array, "time env"]
@@ -40,19 +40,19 @@ class Rollout(NamedTuple):
     success: Bool[Array, "time env"]
 
 
-def gather_players(program: Program, agent: Agent, key: PRNGKeyArray) -> Players:
+def init_runner(program: Program, agent: Agent, key: PRNGKeyArray) -> RunnerState:
     """Begin an episode in every environment."""
     env, n = program.env, program.settings.envs
     levels = jax.vmap(lambda key: lay_out(env, key, 1))(jax.random.split(key, n))
     running = jax.vmap(lambda levels: begin(env, levels))(levels)
-    memories = [backbone.initial_state(n) for backbone in (agent.actor, agent.seer)]
-    return Players(running, jnp.ones(n, bool), *memories)
+    memories = [backbone.initial_state(n) for backbone in (agent.actor, agent.critic_backbone)]
+    return RunnerState(running, jnp.ones(n, bool), *memories)
 
 
-def play(
-    program: Program, agent: Agent, players: Players, key: PRNGKeyArray
-) -> tuple[Players, Rollout, Any]:
-    """Play one rollout: the players after it, what happened, the actor's memory at each chunk."""
+def collect_rollout(
+    program: Program, agent: Agent, runner: RunnerState, key: PRNGKeyArray
+) -> tuple[RunnerState, Rollout, Any]:
+    """Play one rollout: the runner after it, what happened, the actor's memory at each chunk."""
     env, observations, s = program.env, program.observations, program.settings
     level_key, step_key, noise_key = jax.random.split(key, 3)
     levels = jax.vmap(lambda k: lay_out(env, k, s.steps))(jax.random.split(level_key, s.envs))
@@ -73,7 +73,7 @@ def play(
             first=first,
             action=action,
             log_prob=log_prob_of(logits, action),
-            arrival=result.obs,
+            next_obs=result.obs,
             events=result.events,
             terminated=result.terminated,
             truncated=result.truncated,
@@ -86,12 +86,12 @@ def play(
         return after, (record, carry[2])
 
     # the stock of levels is new, and none of it is used
-    running = players.running._replace(used=jnp.zeros_like(players.running.used))
+    running = runner.running._replace(used=jnp.zeros_like(runner.running.used))
     cut = jax.tree.map(lambda x: x.reshape(-1, s.chunk, *x.shape[1:]), (keys, noise))
-    start = (running, players.first, players.acting)
+    start = (running, runner.first, runner.actor_memory)
     (running, first, memory), (record, memories) = jax.lax.scan(chunk, start, cut)
     rollout = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), record)
-    return Players(running, first, memory, players.valuing), rollout, memories
+    return RunnerState(running, first, memory, runner.critic_memory), rollout, memories
 
 
 def in_chunks(rollout: Any, chunk: int) -> Any:

@@ -8,19 +8,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
-from clew.bonuses import Delivery, Seen
+from clew.bonuses import BonusState, Transitions
 from clew.envs import priced
 from clew.learner import ppo
-from clew.learner.advantages import advantages, appraise
+from clew.learner.advantages import advantages, critic_values
 from clew.learner.agent import Agent
 from clew.learner.evaluate import Evaluation, evaluate
 from clew.learner.program import Program
-from clew.learner.rollout import Players, Rollout, gather_players, play
+from clew.learner.rollout import Rollout, RunnerState, collect_rollout, init_runner
 
 NEVER = -1
 
 
-class Run(NamedTuple):
+class RunParams(NamedTuple):
     """What makes a run different from the others in its pack. In a pack, arrays of these."""
 
     seed: UInt32[Array, ""]
@@ -31,14 +31,14 @@ class Run(NamedTuple):
     bonus_coef: Float[Array, ""]
 
 
-class State(NamedTuple):
+class TrainState(NamedTuple):
     """Everything that a run carries from one update to the next."""
 
     key: PRNGKeyArray
     agent: Agent
     optimiser: Any
-    delivery: Delivery
-    players: Players
+    bonus: BonusState
+    runner: RunnerState
     steps: Int[Array, ""]
     """Environment steps taken."""
     first_success: Int[Array, ""]
@@ -65,7 +65,7 @@ class RolloutRecord(NamedTuple):
     """Times the coefficient: what is added to the reward, a step."""
     explained_variance: Float[Array, ""]
     """Share of the variance of the critic's targets that its values foretold."""
-    report: ppo.Report
+    report: ppo.UpdateMetrics
 
 
 class EvalPeriod(NamedTuple):
@@ -76,28 +76,28 @@ class EvalPeriod(NamedTuple):
     evaluation: Evaluation
 
 
-def init(program: Program, run: Run) -> State:
+def init(program: Program, run: RunParams) -> TrainState:
     """A run before its first step; all its randomness comes from its seed."""
     key, agent_key, bonus_key, level_key = jax.random.split(jax.random.key(run.seed), 4)
     agent = program.agent(agent_key)
-    return State(
+    return TrainState(
         key=key,
         agent=agent,
-        optimiser=ppo.begin(agent),
-        delivery=Delivery.init(
+        optimiser=ppo.init_optimiser(agent),
+        bonus=BonusState.init(
             program.bonus, program.observations, program.settings.envs, bonus_key
         ),
-        players=gather_players(program, agent, level_key),
+        runner=init_runner(program, agent, level_key),
         steps=jnp.int32(0),
         first_success=jnp.int32(NEVER),
         diverged=jnp.int32(NEVER),
     )
 
 
-def period(program: Program, run: Run, state: State) -> tuple[State, EvalPeriod]:
+def period(program: Program, run: RunParams, state: TrainState) -> tuple[TrainState, EvalPeriod]:
     """`eval_every` rollouts with an update after each, then an evaluation."""
 
-    def once(state: State, _: None) -> tuple[State, RolloutRecord]:
+    def once(state: TrainState, _: None) -> tuple[TrainState, RolloutRecord]:
         return rollout_and_update(program, run, state)
 
     with jax.default_matmul_precision(precision_of(program)):
@@ -110,18 +110,20 @@ def period(program: Program, run: Run, state: State) -> tuple[State, EvalPeriod]
     return state._replace(key=key), EvalPeriod(records, found)
 
 
-def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State, RolloutRecord]:
+def rollout_and_update(
+    program: Program, run: RunParams, state: TrainState
+) -> tuple[TrainState, RolloutRecord]:
     """Play, add the bonus, estimate advantages, improve."""
     settings = program.settings
     key, play_key, bonus_key, update_key = jax.random.split(state.key, 4)
-    players, rollout, acting = play(program, state.agent, state.players, play_key)
-    seen = Seen(rollout.obs, rollout.first, rollout.action, rollout.arrival)
-    delivery, raw, normalised = state.delivery.pay(
+    runner, rollout, actor_memory = collect_rollout(program, state.agent, state.runner, play_key)
+    seen = Transitions(rollout.obs, rollout.first, rollout.action, rollout.next_obs)
+    bonus, raw, normalised = state.bonus.intrinsic_rewards(
         program.bonus, program.observations, seen, bonus_key
     )
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
-    players, valued = appraise(program, state.agent, players, rollout)
+    runner, valued = critic_values(program, state.agent, runner, rollout)
     ended = rollout.terminated | rollout.truncated
     advantage = advantages(
         reward + delivered,
@@ -131,7 +133,7 @@ def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State,
         run.gamma,
         settings.gae_lambda,
     )
-    experience = ppo.Experience(
+    batch = ppo.Batch(
         obs=rollout.obs,
         first=rollout.first,
         action=rollout.action,
@@ -140,16 +142,16 @@ def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State,
         target=advantage + valued.value,
     )
     sound = state.diverged == NEVER
-    memories = (acting, acting if state.agent.critic is None else valued.memories)
+    memories = (actor_memory, actor_memory if state.agent.critic is None else valued.memories)
     agent, optimiser, report = ppo.update(
-        program, state.agent, state.optimiser, experience, memories, run, update_key, sound
+        program, state.agent, state.optimiser, batch, memories, run, update_key, sound
     )
-    after = State(
+    after = TrainState(
         key=key,
         agent=agent,
         optimiser=optimiser,
-        delivery=delivery,
-        players=players,
+        bonus=bonus,
+        runner=runner,
         steps=state.steps + settings.rollout,
         first_success=_first_success(state, rollout),
         diverged=jnp.where(sound & ~report.finite, state.steps, state.diverged),
@@ -162,7 +164,7 @@ def rollout_and_update(program: Program, run: Run, state: State) -> tuple[State,
         bonus=raw.mean(),
         normalised=normalised.mean(),
         delivered=delivered.mean(),
-        explained_variance=1 - advantage.var() / (experience.target.var() + 1e-8),
+        explained_variance=1 - advantage.var() / (batch.target.var() + 1e-8),
         report=report,
     )
     gone = after.diverged != NEVER
@@ -175,7 +177,7 @@ def precision_of(program: Program) -> str | None:
     return None if program.settings.precision == "default" else program.settings.precision
 
 
-def _first_success(state: State, rollout: Rollout) -> Int[Array, ""]:
+def _first_success(state: TrainState, rollout: Rollout) -> Int[Array, ""]:
     """Environments step side by side: step t of all comes before step t+1 of any."""
     envs = rollout.success.shape[1]
     when = jnp.argmax(rollout.success.any(1))

@@ -10,7 +10,7 @@ import jax
 
 from clew.learner.history import History, gather
 from clew.learner.pack import Pack
-from clew.learner.run import EvalPeriod, State
+from clew.learner.run import EvalPeriod, TrainState
 from clew.validate import BadInput, whole_number
 
 
@@ -20,7 +20,7 @@ class Progress(NamedTuple):
     period: int
     """Periods done, this one included."""
     periods: int
-    state: State
+    state: TrainState
     """To save, if it is to be resumed; the next period uses it up."""
     record: EvalPeriod
     seconds: float
@@ -39,7 +39,7 @@ def periods_in(pack: Pack, steps: int) -> int:
 
 
 def periods(
-    pack: Pack, steps: int, state: State | None = None, done: int = 0
+    pack: Pack, steps: int, state: TrainState | None = None, done: int = 0
 ) -> Iterator[Progress]:
     """Train period by period. To resume, give the state after `done` periods."""
     total = periods_in(pack, steps)

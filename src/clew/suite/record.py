@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from clew.learner import Program, State, tail_mean
+from clew.learner import Program, TrainState, tail_mean
 from clew.learner.agent import components
 from clew.learner.run import EvalPeriod
 
@@ -64,7 +64,9 @@ def with_steps(program: Program, curve: Named, diagnostics: Named) -> tuple[Name
     )
 
 
-def result_of(program: Program, state: State, run: int, curve: Named, diagnostics: Named) -> Any:
+def result_of(
+    program: Program, state: TrainState, run: int, curve: Named, diagnostics: Named
+) -> Any:
     """What a finished run comes to, as plain data."""
     success = curve["success"].astype(float)
     return {

@@ -108,7 +108,7 @@ class RunSpec:
 
     def pack(self, program: Program) -> Pack:
         """A pack of this run alone."""
-        return Pack.alone(program, self.seed, self.reward, self.knobs)
+        return Pack.single(program, self.seed, self.reward, self.knobs)
 
     def _set(self, field: str, value: Any) -> None:
         object.__setattr__(self, field, value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clew.learner import Pack, State, from_arrays, periods, to_arrays
+from clew.learner import Pack, TrainState, from_arrays, periods, to_arrays
 from clew.store import Conflict, Lease, PackFolder
 from clew.suite.planning import Planned
 from clew.suite.provenance import provenance
@@ -60,7 +60,7 @@ def train_pack(
     return True
 
 
-def _resume(pack: Pack, folder: PackFolder) -> tuple[int, State | None, Record, float]:
+def _resume(pack: Pack, folder: PackFolder) -> tuple[int, TrainState | None, Record, float]:
     found = folder.checkpoints.latest()
     if found is None:
         return 0, None, Record(), 0.0
@@ -77,7 +77,7 @@ def _resume(pack: Pack, folder: PackFolder) -> tuple[int, State | None, Record, 
     return found.step, whole, Record(record), float(found.arrays[SPENT])
 
 
-def _checkpoint(state: State, record: Record, spent: float) -> dict[str, np.ndarray]:
+def _checkpoint(state: TrainState, record: Record, spent: float) -> dict[str, np.ndarray]:
     arrays = {STATE + name: array for name, array in to_arrays(state).items()}
     arrays |= {RECORD + name: array for name, array in record.arrays.items()}
     return {**arrays, SPENT: np.array(spent)}
@@ -87,7 +87,7 @@ def _write(
     planned: Planned,
     folder: PackFolder,
     pack: Pack,
-    state: State,
+    state: TrainState,
     record: Record,
     spent: float,
     lease: Lease,

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from clew.bonuses.base import Bonus, Seen, register
+from clew.bonuses.base import Bonus, Transitions, register
 from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
 from clew.validate import one_of, positive_number, whole_number
@@ -31,15 +31,15 @@ class InverseDynamics(eqx.Module):
         observations: Observations,
         obs: Shaped[Array, "pair ..."],
         action: Int[Array, " pair"],
-        arrival: Shaped[Array, "pair ..."],
+        next_obs: Shaped[Array, "pair ..."],
     ) -> Float[Array, ""]:
         """Cross-entropy of the action."""
-        before, after = (observations.through(self.features, seen) for seen in (obs, arrival))
+        before, after = (observations.through(self.features, seen) for seen in (obs, next_obs))
         logits = self.action(jnp.concatenate((before, after), -1))
         return optax.softmax_cross_entropy_with_integer_labels(logits, action).mean()
 
 
-class State(NamedTuple):
+class E3BState(NamedTuple):
     """The model, its optimiser, and where every environment's episode has been."""
 
     model: InverseDynamics
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 @register("e3b")
 @dataclasses.dataclass(frozen=True)
-class E3B(Bonus[State]):
+class E3B(Bonus[E3BState]):
     """The paper's equation 1, with φ trained to predict the action between two observations:
 
         b_t = φ(o_t)ᵀ C_{t−1}⁻¹ φ(o_t),   C_t = Σ_{i≤t} φ(o_i) φ(o_i)ᵀ + ridge I
@@ -81,7 +81,7 @@ class E3B(Bonus[State]):
             whole_number(field, getattr(self, field), 1)
         one_of("count_first", self.count_first, (False, True))
 
-    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> State:
+    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> E3BState:
         """Random features; every episode's ellipsoid a ball."""
         of_features, of_action = jax.random.split(key)
         actions = len(observations.env.action_names)
@@ -90,14 +90,14 @@ class E3B(Bonus[State]):
             mlp(of_action, 2 * self.features, self.hidden, actions),
         )
         ball = jnp.broadcast_to(self._ball, (envs, *self._ball.shape))
-        return State(model, self._adam.init(model), ball)
+        return E3BState(model, self._adam.init(model), ball)
 
     def score(
-        self, observations: Observations, state: State, seen: Seen
-    ) -> tuple[State, Float[Array, "time env"]]:
-        """Score each arrival against the observations of its episode before it."""
+        self, observations: Observations, state: E3BState, seen: Transitions
+    ) -> tuple[E3BState, Float[Array, "time env"]]:
+        """Score each next observation against the observations of its episode before it."""
         before, after = (
-            observations.through(state.model.features, obs) for obs in (seen.obs, seen.arrival)
+            observations.through(state.model.features, obs) for obs in (seen.obs, seen.next_obs)
         )
 
         def advance(root: Array, now: Any) -> tuple[Array, Array]:
@@ -107,11 +107,11 @@ class E3B(Bonus[State]):
         return state._replace(root=root), scores
 
     def learn(
-        self, observations: Observations, state: State, seen: Seen, key: PRNGKeyArray
-    ) -> State:
+        self, observations: Observations, state: E3BState, seen: Transitions, key: PRNGKeyArray
+    ) -> E3BState:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
         pairs = jax.tree.map(
-            lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen.obs, seen.action, seen.arrival)
+            lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen.obs, seen.action, seen.next_obs)
         )
         n = seen.action.size
         batch = min(self.batch, n)
@@ -120,13 +120,13 @@ class E3B(Bonus[State]):
         def improve(carry: Any, chosen: Array) -> tuple[Any, None]:
             model, optimiser = carry
             some = jax.tree.map(lambda leaf: leaf[chosen], pairs)
-            slope = jax.grad(lambda model: model.loss(observations, *some))(model)
-            change, optimiser = self._adam.update(slope, optimiser)
+            grads = jax.grad(lambda model: model.loss(observations, *some))(model)
+            change, optimiser = self._adam.update(grads, optimiser)
             return (optax.apply_updates(model, change), optimiser), None
 
         start = (state.model, state.optimiser)
         (model, optimiser), _ = jax.lax.scan(improve, start, order)
-        return State(model, optimiser, state.root)
+        return E3BState(model, optimiser, state.root)
 
     @property
     def _adam(self) -> Any:

@@ -7,7 +7,7 @@ import dataclasses
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Seen, register
+from clew.bonuses.base import Bonus, Transitions, register
 from clew.envs.observations import Observations
 
 
@@ -21,7 +21,7 @@ class NoBonus(Bonus[tuple[()]]):
         return ()
 
     def score(
-        self, observations: Observations, state: tuple[()], seen: Seen
+        self, observations: Observations, state: tuple[()], seen: Transitions
     ) -> tuple[tuple[()], Float[Array, "time env"]]:
         """Zero."""
         return (), jnp.zeros(seen.action.shape)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Seen, register
+from clew.bonuses.base import Bonus, Transitions, register
 from clew.bonuses.visits import Visits
 from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
@@ -31,7 +31,7 @@ class Distillation(eqx.Module):
         return ((self.predictor(x) - wanted) ** 2).mean(-1)
 
 
-class State(NamedTuple):
+class NovelDState(NamedTuple):
     """The networks, the predictor's optimiser, and what each episode has seen."""
 
     networks: Distillation
@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 @register("noveld")
 @dataclasses.dataclass(frozen=True)
-class NovelD(Bonus[State]):
+class NovelD(Bonus[NovelDState]):
     """The paper's equation 2, with w the error of random network distillation:
 
         b_t = max(w(o_{t+1}) − α w(o_t), 0) · [o_{t+1} is new to this episode]
@@ -68,20 +68,20 @@ class NovelD(Bonus[State]):
             whole_number(field, getattr(self, field), 1)
         one_of("novelty", self.novelty, ("squared", "norm"))
 
-    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> State:
+    def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> NovelDState:
         """Two different random networks."""
         sizes = (observations.size, self.hidden, self.features)
         both = jax.vmap(lambda key: mlp(key, *sizes))(jax.random.split(key))
         networks = Distillation(*(jax.tree.map(itemgetter(i), both) for i in range(2)))
         optimiser = self._adam.init(networks.predictor)
-        return State(networks, optimiser, Visits.none(observations.env, envs))
+        return NovelDState(networks, optimiser, Visits.none(observations.env, envs))
 
     def score(
-        self, observations: Observations, state: State, seen: Seen
-    ) -> tuple[State, Float[Array, "time env"]]:
-        """Pay for the gain in novelty, if the arrival is new."""
+        self, observations: Observations, state: NovelDState, seen: Transitions
+    ) -> tuple[NovelDState, Float[Array, "time env"]]:
+        """Pay for the gain in novelty, if the next observation is new."""
         errors = [
-            observations.through(state.networks.error, obs) for obs in (seen.obs, seen.arrival)
+            observations.through(state.networks.error, obs) for obs in (seen.obs, seen.next_obs)
         ]
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
         visits, new = state.visits.through(seen)
@@ -89,17 +89,17 @@ class NovelD(Bonus[State]):
         return state._replace(visits=visits), scores
 
     def learn(
-        self, observations: Observations, state: State, seen: Seen, key: PRNGKeyArray
-    ) -> State:
+        self, observations: Observations, state: NovelDState, seen: Transitions, key: PRNGKeyArray
+    ) -> NovelDState:
         """Bring the predictor one step nearer to the target where the rollout went."""
         target, predictor = state.networks.target, state.networks.predictor
 
         def loss(predictor: Mlp) -> Float[Array, ""]:
-            return observations.through(Distillation(target, predictor).error, seen.arrival).mean()
+            return observations.through(Distillation(target, predictor).error, seen.next_obs).mean()
 
         change, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
         predictor = jax.tree.map(jnp.add, predictor, change)
-        return State(Distillation(target, predictor), optimiser, state.visits)
+        return NovelDState(Distillation(target, predictor), optimiser, state.visits)
 
     @property
     def _adam(self) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from clew.learner.lanes import cores
+from clew.learner.execution import cores
 
 TOGETHER = 32
 """Problems in one call on an accelerator; a last call that has fewer is filled up."""

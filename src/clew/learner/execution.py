@@ -20,7 +20,7 @@ import numpy as np
 
 from clew.learner.keys import unwrapped, wrapped
 from clew.learner.program import Program
-from clew.learner.run import EvalPeriod, Run, State, init, period
+from clew.learner.run import EvalPeriod, RunParams, TrainState, init, period
 
 GPU = {
     # Whole loops become CUDA graphs, not only what is inside them: their kernels are so short that
@@ -33,57 +33,63 @@ GPU = {
 }
 
 
-class Way(Protocol):
+class Executor(Protocol):
     """How the runs of a pack are trained."""
 
-    def begin(self, program: Program, runs: Run) -> State:
+    def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
         ...
 
-    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+    def advance(
+        self, program: Program, runs: RunParams, state: TrainState
+    ) -> tuple[TrainState, EvalPeriod]:
         """One period of every run. `state` is used up by it."""
         ...
 
-    def compile(self, program: Program, runs: Run, state: State) -> None:
+    def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
         ...
 
 
-class Together:
+class Vmapped:
     """One program, vmapped over runs."""
 
-    def begin(self, program: Program, runs: Run) -> State:
+    def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
-        return _begin_together()(program, runs)
+        return _init_vmapped()(program, runs)
 
-    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+    def advance(
+        self, program: Program, runs: RunParams, state: TrainState
+    ) -> tuple[TrainState, EvalPeriod]:
         """One period of every run, in one compiled call."""
-        return _advance_together()(program, runs, state)
+        return _train_vmapped()(program, runs, state)
 
-    def compile(self, program: Program, runs: Run, state: State) -> None:
+    def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
-        _advance_together().lower(program, runs, state).compile()
+        _train_vmapped().lower(program, runs, state).compile()
 
 
-class Lanes:
+class PerCore:
     """The program of one run, on every core."""
 
-    def begin(self, program: Program, runs: Run) -> State:
+    def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
-        return _in_lanes(_begin_alone(program), runs)
+        return _on_every_core(_init_one(program), runs)
 
-    def advance(self, program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+    def advance(
+        self, program: Program, runs: RunParams, state: TrainState
+    ) -> tuple[TrainState, EvalPeriod]:
         """One period of every run, as many at a time as there are cores."""
-        return _in_lanes(_advance_alone(program), runs, state)
+        return _on_every_core(_train_one(program), runs, state)
 
-    def compile(self, program: Program, runs: Run, state: State) -> None:
+    def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
-        _advance_alone(program)
+        _train_one(program)
 
 
-def way_of(device: str) -> Way:
+def executor_for(device: str) -> Executor:
     """What suits a kind of device."""
-    return Lanes() if device == "cpu" else Together()
+    return PerCore() if device == "cpu" else Vmapped()
 
 
 def cores() -> int:
@@ -92,7 +98,7 @@ def cores() -> int:
     return len(mine(0)) if mine else os.cpu_count() or 1
 
 
-def _in_lanes(work: Callable[..., Any], *packed: Any) -> Any:
+def _on_every_core(work: Callable[..., Any], *packed: Any) -> Any:
     """Call `work` on one run of `packed` after the other, and stack what it returns.
 
     In numpy: as programs, to take a run out and to put it back would take seconds to compile.
@@ -104,8 +110,8 @@ def _in_lanes(work: Callable[..., Any], *packed: Any) -> Any:
         run = jax.tree.map(lambda like, leaf: wrapped(like, leaf[i]), packed, host)
         return jax.block_until_ready(work(*run))
 
-    with ThreadPoolExecutor(cores()) as lanes:
-        done = list(lanes.map(alone, range(runs)))
+    with ThreadPoolExecutor(cores()) as cores_in_use:
+        done = list(cores_in_use.map(alone, range(runs)))
     return jax.tree.map(
         lambda *leaves: wrapped(leaves[0], jnp.asarray(np.stack([*map(_to_host, leaves)]))), *done
     )
@@ -116,12 +122,14 @@ def _to_host(leaf: Any) -> np.ndarray:
 
 
 @cache
-def _begin_alone(program: Program) -> Callable[[Run], State]:
+def _init_one(program: Program) -> Callable[[RunParams], TrainState]:
     return _beginning(partial(init, program)).lower(_like_a_run(program)).compile()
 
 
 @cache
-def _advance_alone(program: Program) -> Callable[[Run, State], tuple[State, EvalPeriod]]:
+def _train_one(
+    program: Program,
+) -> Callable[[RunParams, TrainState], tuple[TrainState, EvalPeriod]]:
     run = _like_a_run(program)
     state = jax.eval_shape(partial(init, program), run)
     program_of_one = jax.jit(partial(period, program), donate_argnums=1).lower(run, state)
@@ -129,30 +137,32 @@ def _advance_alone(program: Program) -> Callable[[Run, State], tuple[State, Eval
     return program_of_one.compile(compiler_options=_effort(1))
 
 
-def _like_a_run(program: Program) -> Run:
+def _like_a_run(program: Program) -> RunParams:
     number: Any = jax.ShapeDtypeStruct((), jnp.float32)
     prices: Any = jax.ShapeDtypeStruct((len(program.env.event_names),), jnp.float32)
     seed: Any = jax.ShapeDtypeStruct((), jnp.uint32)
-    return Run(seed, prices, number, number, number, number)
+    return RunParams(seed, prices, number, number, number, number)
 
 
 @cache
-def _begin_together() -> Callable[[Program, Run], State]:
+def _init_vmapped() -> Callable[[Program, RunParams], TrainState]:
     return _beginning(
         lambda program, runs: jax.vmap(partial(init, program))(runs), static_argnums=0
     )
 
 
 @cache
-def _advance_together() -> Any:
-    def together(program: Program, runs: Run, state: State) -> tuple[State, EvalPeriod]:
+def _train_vmapped() -> Any:
+    def together(
+        program: Program, runs: RunParams, state: TrainState
+    ) -> tuple[TrainState, EvalPeriod]:
         return jax.vmap(partial(period, program))(runs, state)
 
-    options = _for_a_gpu()
+    options = _gpu_options()
     return jax.jit(together, static_argnums=0, donate_argnums=2, compiler_options=options)
 
 
-def _for_a_gpu() -> dict[str, Any] | None:
+def _gpu_options() -> dict[str, Any] | None:
     """Options for the compiler of a GPU, except those that the environment sets itself.
 
     None for AMD's: there loops as graphs are known to crash.
@@ -163,7 +173,7 @@ def _for_a_gpu() -> dict[str, Any] | None:
     return {name: value for name, value in GPU.items() if name not in given}
 
 
-def _beginning(function: Callable[..., State], **options: Any) -> Any:
+def _beginning(function: Callable[..., TrainState], **options: Any) -> Any:
     # It runs once: optimising it takes three times as long as it saves.
     return jax.jit(function, compiler_options=_effort(0), **options)
 
