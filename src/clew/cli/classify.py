@@ -19,7 +19,7 @@ from clew.machines.deciding.classify import POSTERIORS, Classification, summary
 from clew.machines.deciding.examine import examine
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import PomdpRM, RewardMachine
-from clew.validate import BadInput, hint, listing, one_of
+from clew.validate import BadInput, hint, listing
 
 DRAWN = 60
 
@@ -39,7 +39,8 @@ def classify(
         options: NAME=VALUE pairs for the builder or the world, and reward=, discount= of a world.
         limit: Posteriors beyond which the belief filter counts as not finite.
         json: Print one JSON object instead of words.
-        draw: Write a picture of the machine that the answer rests on to this .svg or .pdf file.
+        draw: Write a picture of the machine that the answer rests on to this .svg, .pdf, .png or
+            .dot file.
     """
     model = load(what, dict(_pair(text) for text in options))
     if isinstance(model, RewardMachine):
@@ -117,18 +118,14 @@ def _table(answer: Classification) -> Table:
 
 
 def _draw(path: Path, given: RewardMachine | None, answer: Classification) -> None:
-    from clew.machines.draw import to_pdf, to_svg
+    from clew.machines.draw import to_file
 
-    one_of("draw's ending", path.suffix, (".svg", ".pdf"))
     machine = given or (answer.encoder.machine if answer.encoder else None)
     if machine is None:
         raise BadInput("there is no machine to draw: the answer does not rest on one")
     if len(machine.states) > DRAWN:
         raise BadInput(f"the machine has {len(machine.states):,} states; at most {DRAWN} are drawn")
-    if path.suffix == ".pdf":
-        to_pdf(machine, path)
-    else:
-        path.write_text(to_svg(machine), encoding="utf-8")
+    to_file(machine, path)
 
 
 def _pair(text: str) -> tuple[str, Any]:

@@ -76,6 +76,11 @@ class RewardMachine:
         ends = frozenset(index[u] for u in terminal)
         return RewardMachine(tuple(index), tuple(rows), 0, ends, name)
 
+    @cached_property
+    def propositions(self) -> frozenset[str]:
+        """The propositions that some edge names."""
+        return frozenset(p for row in self.edges for label in row for p in label)
+
     def step(self, state: int, label: Label) -> Edge:
         """Where a label leads, and what it pays."""
         return self.edges[state].get(label) or Edge(state, Fraction(0))
@@ -131,8 +136,7 @@ def show(label: Label) -> str:
 def check_propositions(machine: RewardMachine, labelling: Labelling) -> None:
     """Refuse a machine that waits for a proposition no label ever has: it is a misspelling."""
     known = {p for label in labelling.table.values() for p in label}
-    used = {p for row in machine.edges for label in row for p in label}
-    known_names("proposition", sorted(used), known)
+    known_names("proposition", sorted(machine.propositions), known)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ def machine_text(machine: RewardMachine, propositions: Iterable[str] = ()) -> st
 
     A state is written as its number: its name, if that is a number, and otherwise its place.
     """
-    used = {p for row in machine.edges for label in row for p in label}
-    names = sorted(used | set(propositions))
+    names = sorted(machine.propositions | set(propositions))
     bad = [name for name in names if not _NAME.fullmatch(name) or name in ("True", "False")]
     if bad:
         raise BadInput(
