@@ -1,7 +1,9 @@
 """Names to things, found without a list kept by hand.
 
-A room keeps one `Registry`. Whatever lies in the room's package is imported on first use, and
-registers itself there, so that adding one is adding a file.
+A room keeps one `Registry`. Whatever lies in the room's package registers itself, so that adding
+one is adding a file. A file's names are read off its source, and the file is imported when one of
+them is used; a folder's `__init__` is imported at once, and should be cheap. What registers itself
+in a module of your own is known from when that module is imported.
 """
 
 from __future__ import annotations
@@ -9,14 +11,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from clew.source import Outline, first_paragraph, outline, registered
 from clew.validate import BadInput, known_names, listing
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,19 @@ class Entry(Generic[T]):
     name: str
     target: Callable[..., T] | str
     """The factory, or `"module:attribute"` where importing the module should wait until use."""
-    preset: Mapping[str, Any] = field(default_factory=dict)
+    preset: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """`"module:attribute"`, imported or not."""
+        if isinstance(self.target, str):
+            return self.target
+        return f"{self.target.__module__}:{self.target.__qualname__}"
+
+    @property
+    def imported(self) -> bool:
+        """Whether using it costs no further import."""
+        return not isinstance(self.target, str) or self.identity.split(":")[0] in sys.modules
 
     def factory(self) -> Callable[..., T]:
         """The factory itself, imported now if it was given by name."""
@@ -34,6 +50,16 @@ class Entry(Generic[T]):
             return self.target
         module, _, attribute = self.target.partition(":")
         return getattr(importlib.import_module(module), attribute)
+
+    def outline(self) -> Outline:
+        """Description and options; those that the name settles are left out. Imports nothing."""
+        if self.imported:
+            factory = self.factory()
+            about, options = factory.__doc__, tuple(inspect.signature(factory).parameters)
+        else:
+            about, options = outline(*self.identity.split(":"))
+        free = tuple(option for option in options if option not in self.preset)
+        return Outline(first_paragraph(about), free)
 
 
 class Registry(Generic[T]):
@@ -45,19 +71,19 @@ class Registry(Generic[T]):
         self._entries: dict[str, Entry[T]] = {}
         self._discovered = False
 
-    def add(self, name: str, target: Callable[..., T] | str, **preset: Any) -> None:
+    def add(self, name: str, target: Callable[..., T] | str, **preset: object) -> None:
         """Register `target` under `name`; keyword arguments are options that the name implies."""
-        known = self._entries.get(name)
-        # a notebook's cell may define the same class again
-        if known and (_identity(known.target), known.preset) != (_identity(target), preset):
+        known, new = self._entries.get(name), Entry(name, target, preset)
+        # a file that was read is imported later, and a notebook's cell may be run again
+        if known and (known.identity, known.preset) != (new.identity, new.preset):
             raise BadInput(f"{self.kind} {name!r} is registered twice")
-        self._entries[name] = Entry(name, target, preset)
+        self._entries[name] = new
 
-    def register(self, name: str, **preset: Any) -> Callable[[F], F]:
+    def register(self, name: str, **preset: object) -> Callable[[F], F]:
         """Register the decorated class or function under `name`."""
 
         def decorate(factory: F) -> F:
-            self.add(name, factory, **preset)
+            self.add(name, factory, **preset)  # type: ignore[arg-type]
             return factory
 
         return decorate
@@ -71,7 +97,7 @@ class Registry(Generic[T]):
         known_names(self.kind, [name], self.names())
         return self._entries[name]
 
-    def make(self, name: str, /, **options: Any) -> T:
+    def make(self, name: str, /, **options: object) -> T:
         """Make the thing called `name`, its options checked against its factory's signature."""
         entry = self[name]
         factory = entry.factory()
@@ -79,10 +105,10 @@ class Registry(Generic[T]):
         for option, value in options.items():
             if option in entry.preset and entry.preset[option] != value:
                 meant = entry.preset[option]
-                others = [n for n in self.names() if self[n].target == entry.target and n != name]
+                same = [n for n in self.names() if self[n].identity == entry.identity and n != name]
                 raise BadInput(
                     f"{option}={value!r} contradicts the name {name!r}, which means "
-                    f"{option}={meant!r}; choose another name: {listing(others)}"
+                    f"{option}={meant!r}; choose another name: {listing(same)}"
                 )
         return factory(**{**entry.preset, **options})
 
@@ -90,10 +116,12 @@ class Registry(Generic[T]):
         if self._discovered:
             return
         package = importlib.import_module(self.package)
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{self.package}.{module.name}")
+        for each in pkgutil.iter_modules(package.__path__):
+            module = f"{self.package}.{each.name}"
+            found = None if each.ispkg or module in sys.modules else registered(module)
+            if found is None:
+                importlib.import_module(module)
+                continue
+            for name, attribute, preset in found:
+                self.add(name, f"{module}:{attribute}", **preset)
         self._discovered = True
-
-
-def _identity(target: Callable[..., Any] | str) -> str:
-    return target if isinstance(target, str) else f"{target.__module__}:{target.__qualname__}"

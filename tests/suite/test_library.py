@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.bonuses import bonuses
-from clew.memory.base import architectures
+from clew.memory.registry import architectures
 from clew.suite import RunSpec, find_suite, names
 from clew.validate import BadInput
 

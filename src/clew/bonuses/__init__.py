@@ -1,8 +1,15 @@
 """Episodic exploration bonuses; each sees only the instantaneous observation."""
 
-from clew.bonuses.base import Bonus, Transitions, bonuses, make, names, register
-from clew.bonuses.delivery import BonusState, RunningStd
+from typing import TYPE_CHECKING
 
+from clew.bonuses.registry import bonuses, make, names, register
+from clew.lazy import import_on_use
+
+if TYPE_CHECKING:
+    from clew.bonuses.base import Bonus, Transitions
+    from clew.bonuses.delivery import BonusState, RunningStd
+
+__getattr__ = import_on_use(__name__)
 __all__ = [
     "Bonus",
     "BonusState",

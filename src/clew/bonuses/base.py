@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs.observations import Observations
-from clew.registry import Registry
 from clew.validate import one_of, positive_number
 
 S = TypeVar("S")
@@ -59,18 +58,3 @@ class Bonus(abc.ABC, Generic[S]):
     ) -> S:
         """Train on the rollout that was scored. Unless overridden, there is nothing to train."""
         return state
-
-
-bonuses: Registry[Bonus] = Registry("bonus", "clew.bonuses.methods")
-register = bonuses.register
-"""Decorates a bonus's class with the name that `make` knows it by."""
-
-
-def make(name: str, /, **options: Any) -> Bonus:
-    """Make the bonus called `name`; `names()` lists them, and each documents its options."""
-    return bonuses.make(name, **options)
-
-
-def names() -> tuple[str, ...]:
-    """The names that `make` accepts."""
-    return bonuses.names()

@@ -1,6 +1,13 @@
 """Six memories behind one interface: `step` for acting, `unroll` for learning."""
 
-from clew.memory.base import Architecture, architectures, make, names, register
-from clew.memory.describe import Description, describe
+from typing import TYPE_CHECKING
 
-__all__ = ["Architecture", "Description", "architectures", "describe", "make", "names", "register"]
+from clew.lazy import import_on_use
+from clew.memory.registry import make, names, register
+
+if TYPE_CHECKING:
+    from clew.memory.base import Architecture
+    from clew.memory.describe import Description, describe
+
+__getattr__ = import_on_use(__name__)
+__all__ = ["Architecture", "Description", "describe", "make", "names", "register"]

@@ -8,9 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
-
-from clew.registry import Registry
+from jaxtyping import Array, Bool, Float
 
 S = TypeVar("S")
 
@@ -48,23 +46,6 @@ class Architecture(eqx.Module, Generic[S]):
     ) -> tuple[S, Float[Array, "time width"]]:
         """Take in a chunk of inputs, read. Unless overridden, one after the other."""
         return jax.lax.scan(lambda carry, now: self.step(carry, *now), state, (xs, resets))
-
-
-architectures: Registry[Architecture] = Registry("architecture", "clew.memory.architectures")
-register = architectures.register
-"""Decorates a memory's class with the name that `make` knows it by."""
-
-
-def make(
-    name: str, in_size: int = 128, width: int = 128, *, key: PRNGKeyArray, **options: Any
-) -> Architecture:
-    """Make the memory called `name`; `names()` lists them, and each documents its options."""
-    return architectures.make(name, in_size=in_size, width=width, key=key, **options)
-
-
-def names() -> tuple[str, ...]:
-    """The names that `make` accepts."""
-    return architectures.names()
 
 
 def cleared(state: S, reset: Bool[Array, ""]) -> S:

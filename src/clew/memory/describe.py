@@ -8,7 +8,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from clew.memory.base import Architecture, make, names
+from clew.memory.base import Architecture
+from clew.memory.registry import make, names
 
 
 @dataclasses.dataclass(frozen=True)

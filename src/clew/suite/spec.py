@@ -11,7 +11,7 @@ from clew import bonuses, envs
 from clew.envs import Environment
 from clew.envs.registry import environments
 from clew.learner import Knobs, Pack, Program, Settings
-from clew.memory.base import architectures
+from clew.memory.registry import architectures
 from clew.store import digest
 from clew.suite.options import Options, options
 from clew.validate import BadInput, whole_number

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from clew.bonuses.base import Bonus, Transitions, register
+from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.registry import register
 from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
 from clew.validate import one_of, positive_number, whole_number
@@ -51,7 +52,9 @@ class E3BState(NamedTuple):
 @register("e3b")
 @dataclasses.dataclass(frozen=True)
 class E3B(Bonus[E3BState]):
-    """The paper's equation 1, with φ trained to predict the action between two observations:
+    """How far an observation lies outside the ellipsoid of its episode (Henaff et al. 2022).
+
+    The paper's equation 1, with φ trained to predict the action between two observations:
 
         b_t = φ(o_t)ᵀ C_{t−1}⁻¹ φ(o_t),   C_t = Σ_{i≤t} φ(o_i) φ(o_i)ᵀ + ridge I
 

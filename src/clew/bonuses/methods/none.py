@@ -7,14 +7,15 @@ import dataclasses
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Transitions, register
+from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.registry import register
 from clew.envs.observations import Observations
 
 
 @register("none")
 @dataclasses.dataclass(frozen=True)
 class NoBonus(Bonus[tuple[()]]):
-    """Nothing is novel."""
+    """No bonus: the control."""
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> tuple[()]:
         """Nothing."""

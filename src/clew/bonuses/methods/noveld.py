@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Transitions, register
+from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.registry import register
 from clew.bonuses.visits import Visits
 from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
@@ -42,7 +43,9 @@ class NovelDState(NamedTuple):
 @register("noveld")
 @dataclasses.dataclass(frozen=True)
 class NovelD(Bonus[NovelDState]):
-    """The paper's equation 2, with w the error of random network distillation:
+    """The gain in novelty from one observation to the next, once per episode (Zhang et al. 2021).
+
+    The paper's equation 2, with w the error of random network distillation:
 
         b_t = max(w(o_{t+1}) − α w(o_t), 0) · [o_{t+1} is new to this episode]
 

@@ -11,8 +11,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
-from clew.memory.base import Architecture, cleared, register
+from clew.memory.base import Architecture, cleared
 from clew.memory.recurrence import Times, recur, times
+from clew.memory.registry import register
 from clew.memory.time import delta_rule, in_chunks
 from clew.validate import whole_number
 

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
-from clew.memory.base import Architecture, cleared, register
+from clew.memory.base import Architecture, cleared
 from clew.memory.recurrence import Times, recur, times
+from clew.memory.registry import register
 
 State = Float[Array, " width"]
 
@@ -27,7 +28,9 @@ class OfState(NamedTuple):
 
 @register("GRU")
 class GRU(Architecture[State]):
-    """Cho's order, with one norm over both gates:
+    """Gated recurrent unit, layer-normalised as in the study, or torch's.
+
+    In Cho's order, with one norm over both gates:
 
         r, z = σ(LN(W_g x + U_g h))
         n    = tanh(LN(W_n x + U_n (r ⊙ h)))

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
-from clew.memory.base import Architecture, cleared, register
+from clew.memory.base import Architecture, cleared
 from clew.memory.recurrence import Times, recur, times
+from clew.memory.registry import register
 
 
 class State(NamedTuple):
@@ -31,7 +32,9 @@ class OfState(NamedTuple):
 
 @register("LSTM")
 class LSTM(Architecture[State]):
-    """One norm over the four gates, one on the cell before it is shown:
+    """Long short-term memory, layer-normalised as in the study, or torch's.
+
+    One norm over the four gates, one on the cell before it is shown:
 
         i, f, g, o = LN(W x + U h)
         c' = σ(f) ⊙ c + σ(i) ⊙ tanh(g)

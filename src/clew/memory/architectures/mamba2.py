@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, decay_rates, linear, rms
-from clew.memory.base import Architecture, cleared, register
+from clew.memory.base import Architecture, cleared
 from clew.memory.convolution import ShortConvolution, Window
+from clew.memory.registry import register
 from clew.memory.time import decaying_sum, in_chunks
 from clew.validate import divides, whole_number
 
@@ -118,7 +119,7 @@ class Mixer(eqx.Module):
 
 @register("Mamba-2")
 class Mamba2(Architecture[State]):
-    """u = W x,  y = u + Mixer(LN(u))."""
+    """State-space model whose decay depends on the input: u = W x,  y = u + Mixer(LN(u))."""
 
     enter: Linear
     norm: LayerNorm

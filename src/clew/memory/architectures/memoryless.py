@@ -7,12 +7,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import Linear, orthogonal
-from clew.memory.base import Architecture, register
+from clew.memory.base import Architecture
+from clew.memory.registry import register
 
 
 @register("Memoryless")
 class Memoryless(Architecture[tuple[()]]):
-    """y_t = W x_t + b."""
+    """No memory, the control: y_t = W x_t + b."""
 
     linear: Linear
     in_size: int = eqx.field(static=True)

@@ -10,7 +10,8 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear
 from clew.memory.architectures.retnet_block import RetNetBlock
-from clew.memory.base import Architecture, cleared, register
+from clew.memory.base import Architecture, cleared
+from clew.memory.registry import register
 from clew.memory.time import decaying_sum, in_chunks
 from clew.validate import divides
 

@@ -1,0 +1,28 @@
+"""Which memories there are, and how to make one by name. Importing this does not import jax."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clew.registry import Registry
+
+if TYPE_CHECKING:
+    from jaxtyping import PRNGKeyArray
+
+    from clew.memory.base import Architecture
+
+architectures: Registry[Architecture] = Registry("architecture", "clew.memory.architectures")
+register = architectures.register
+"""Decorates a memory's class with the name that `make` knows it by."""
+
+
+def make(
+    name: str, in_size: int = 128, width: int = 128, *, key: PRNGKeyArray, **options: object
+) -> Architecture:
+    """Make the memory called `name`; `names()` lists them, and each documents its options."""
+    return architectures.make(name, in_size=in_size, width=width, key=key, **options)
+
+
+def names() -> tuple[str, ...]:
+    """The names that `make` accepts."""
+    return architectures.names()

@@ -1,0 +1,113 @@
+"""What can be listed without an import is what is there once it is imported."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew import registry, source
+from clew.bonuses.registry import bonuses
+from clew.envs.registry import environments
+from clew.memory.registry import architectures
+from clew.registry import Registry
+from clew.validate import BadInput
+
+ALL = [
+    pytest.param(room, name, id=name)
+    for room in (environments, architectures, bonuses)
+    for name in room.names()
+]
+
+
+@pytest.mark.parametrize(("room", "name"), ALL)
+def test_the_source_says_what_the_object_says(room: Registry[object], name: str) -> None:
+    entry = room[name]
+    factory = entry.factory()
+    read = source.outline(*entry.identity.split(":"))
+    assert read.about == source.first_paragraph(inspect.getdoc(factory))
+    assert read.options == tuple(inspect.signature(factory).parameters)
+    assert set(entry.outline().options) == set(read.options) - set(entry.preset)
+    assert 10 < len(read.about) < 100, "one line for a list"
+
+
+def test_names_cost_no_import_of_jax() -> None:
+    code = (
+        "import sys; from clew import bonuses, envs, memory; "
+        "assert 'GRU' in memory.names() and 'e3b' in bonuses.names() and envs.names(); "
+        "assert 'jax' not in sys.modules; memory.Architecture; assert 'jax' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package with a registry of its own."""
+    folder = tmp_path / "passing" / "files"
+    folder.mkdir(parents=True)
+    (tmp_path / "passing" / "__init__.py").write_text(
+        "from clew.registry import Registry\n"
+        "things = Registry('thing', 'passing.files')\n"
+        "register = things.register\n"
+    )
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    yield folder
+    for name in [name for name in sys.modules if name.split(".")[0] == "passing"]:
+        del sys.modules[name]
+    source.syntax.cache_clear()
+
+
+PLAIN = '''
+from passing import register
+
+@register("one", size=1)
+@register("two", size=2)
+def thing(size: int, colour: str = "red"):
+    """A thing
+    of a size.
+
+    More about it."""
+    return size, colour
+'''
+
+
+def test_a_file_is_read_and_imported_when_used(package: Path) -> None:
+    (package / "plain.py").write_text(PLAIN)
+    (package / "helper.py").write_text("raise RuntimeError('nobody needs me')")
+    from passing import things  # pyright: ignore[reportMissingImports]
+
+    assert things.names() == ("one", "two")
+    assert things["one"].outline() == source.Outline("A thing of a size.", ("colour",))
+    assert "passing.files.plain" not in sys.modules
+    assert things.make("two") == (2, "red")
+    assert things["one"].outline() == source.Outline("A thing of a size.", ("colour",))
+    with pytest.raises(BadInput, match=r"size=3 contradicts the name 'one'.* choose .*'two'"):
+        things.make("one", size=3)
+
+
+def test_what_cannot_be_read_is_imported(package: Path) -> None:
+    name = "NAME = 'computed'\n"
+    (package / "plain.py").write_text(name + PLAIN.replace('"one", size=1', "NAME, size=len(NAME)"))
+    (package / "folder").mkdir()
+    (package / "folder" / "__init__.py").write_text(
+        "from passing import things\nthings.add('late', 'nowhere:Thing', size=2)\n"
+    )
+    from passing import things  # pyright: ignore[reportMissingImports]
+
+    assert things.names() == ("computed", "late", "two")
+    assert things.make("computed") == (8, "red")
+
+
+def test_two_files_may_not_share_a_name(package: Path) -> None:
+    (package / "plain.py").write_text(PLAIN)
+    (package / "again.py").write_text(PLAIN)
+    from passing import things  # pyright: ignore[reportMissingImports]
+
+    with pytest.raises(BadInput, match="thing 'one' is registered twice"):
+        things.names()
+    assert registry.Entry("x", "module:attribute").identity == "module:attribute"
