@@ -11,7 +11,7 @@ import pytest
 
 from clew.cli.run import execute
 from clew.suite import Block, Suite
-from clew.suite.fleet import Order
+from clew.suite.launchers import WorkerConfig
 
 SMALL: dict[str, Any] = {
     "envs": 8, "steps": 32, "chunk": 16, "chunks_per_batch": 8, "eval_every": 2,
@@ -40,5 +40,5 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a store that tests may read."""
     folder = tmp_path_factory.mktemp("trained") / "results"
     with redirect_stdout(StringIO()):
-        assert execute(Order(suite=suite(), store=folder), tensorboard=True) == 0
+        assert execute(WorkerConfig(suite=suite(), store=folder), tensorboard=True) == 0
     return folder

@@ -9,7 +9,7 @@ import pytest
 
 import clew.cli.demo as command
 from clew.suite import find_suite
-from clew.suite.planning import grouped
+from clew.suite.planning import group_by_program
 from tests.cli.conftest import suite
 
 
@@ -36,7 +36,7 @@ def test_it_ends_with_table_answer_figure_and_report(
 
 def test_what_it_trains() -> None:
     demo = find_suite("demo")
-    runs, programs = demo.runs(), grouped(demo)
+    runs, programs = demo.runs(), group_by_program(demo)
     assert len(runs) == 60
     assert len(programs) == 6  # without a bonus and with one share theirs
     assert len({len(group) for _, group in programs}) == 1

@@ -20,7 +20,7 @@ from clew.cli.report import report
 from clew.cli.run import execute
 from clew.learner import tail_mean
 from clew.store import Store, merge, scan
-from clew.suite.fleet import Order
+from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput
 from tests.cli.conftest import suite
 
@@ -79,7 +79,7 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_against_another_store(trained: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    assert execute(Order(suite=suite(learning_rate=1e-3), store=other)) == 0
+    assert execute(WorkerConfig(suite=suite(learning_rate=1e-3), store=other)) == 0
     report(trained, against=str(other), out=tmp_path / "page.html", proof_seconds=0)
     page = (tmp_path / "page.html").read_text()
     assert f"Beside {other}" in page

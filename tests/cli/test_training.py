@@ -13,8 +13,7 @@ from hypothesis import given
 from clew.cli.merge import merge
 from clew.cli.train import parsed, train
 from clew.store import Store, scan
-from clew.suite.boards import scalars, write_boards
-from clew.suite.tensorboard import crc32c
+from clew.suite.tensorboard import crc32c, scalars, write_tensorboard
 from clew.validate import BadInput
 from tests.cli.conftest import SMALL, suite
 
@@ -103,7 +102,7 @@ def test_tensorboard_has_everything_once(trained: Path, tmp_path: Path) -> None:
     source = Store(trained, read_only=True)
     runs = [source.run(row.config) for row in scan(source)]
     assert {p.name for p in (trained / "tensorboard").iterdir()} == {run.name for run in runs}
-    assert write_boards(source, runs) == []
+    assert write_tensorboard(source, runs) == []
     series = scalars(runs[0])
     assert len(series["evaluation/success"][0]) == 10
     assert {"evaluation/events/correct", "rollout/report/gradient_norm/actor memory"} <= set(series)

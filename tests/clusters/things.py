@@ -84,7 +84,7 @@ def steps_of(store: Path) -> list[dict[str, Any]]:
     """Everything that workers logged, with the worker's name, in the order of time."""
     steps = [
         {**json.loads(line), "worker": path.stem}
-        for path in sorted((store / "fleet" / "workers").glob("*.jsonl"))
+        for path in sorted((store / "logs" / "workers").glob("*.jsonl"))
         for line in path.read_text().splitlines(keepends=True)
         if line.endswith("\n")
     ]

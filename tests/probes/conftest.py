@@ -14,7 +14,7 @@ import pytest
 from clew.cli import main
 from clew.cli.run import execute
 from clew.suite import Suite
-from clew.suite.fleet import Order
+from clew.suite.launchers import WorkerConfig
 from clew.suite.toml import read_suite
 
 EPISODES = 40
@@ -62,7 +62,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, small: Suite) -> Path:
     """A store that tests may copy; nothing in it is probed."""
     folder = tmp_path_factory.mktemp("trained") / "results"
     with redirect_stdout(StringIO()):
-        assert execute(Order(suite=small, store=folder)) == 0
+        assert execute(WorkerConfig(suite=small, store=folder)) == 0
     return folder
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.store import LeaseLost, PackFolder, Store, read_checkpoint
+from clew.store import Lease, LeaseLost, PackFolder, Store, read_checkpoint
 from clew.validate import BadInput
 from tests.store.things import SPOIL, config, finish
 
@@ -115,7 +115,10 @@ def test_the_runs_and_their_order_make_the_pack(store: Store) -> None:
 
 
 def test_who_lost_the_lease_saves_nothing(pack: PackFolder) -> None:
-    class Lost:
+    class Lost(Lease):
+        def __init__(self) -> None:
+            """Nothing is held."""
+
         def check(self) -> None:
             raise LeaseLost("gone")
 

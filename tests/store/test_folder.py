@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clew.store import Conflict, LeaseLost, Store, merge, names, scan
+from clew.store import Conflict, Lease, LeaseLost, Store, merge, names, scan
 from clew.store.state import FAILURE, RESULT
 from clew.validate import BadInput
 from tests.store.things import PROVENANCE, config, contents, finish, outcome
@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
-class Held:
+class Held(Lease):
     """A lease that is lost after so many calls."""
 
     def __init__(self, calls: int = 99) -> None:

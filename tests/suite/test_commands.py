@@ -17,7 +17,7 @@ from clew.cli.listing import list_
 from clew.cli.status import status
 from clew.cli.tables import show
 from clew.store import Store, count, scan, world_name
-from clew.suite import Step, names
+from clew.suite import PackProgress, names
 from clew.suite.provenance import commit
 from clew.validate import BadInput
 from tests.store.things import outcome
@@ -142,11 +142,11 @@ def test_the_list_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 STEPS = [
-    Step("a-x2-00000000", "found", 6, 6, 0, 0.0, float("nan")),
-    Step("b-x2-00000000", "compiling", 2, 6, 0, 0.0, float("nan")),
-    Step("b-x2-00000000", "training", 3, 6, 100, 0.5, 0.25),
-    Step("b-x2-00000000", "stopped", 3, 6, 100, 0.5, 0.25),
-    Step("c-x2-00000000", "failed", 6, 6, 0, 0.0, float("nan")),
+    PackProgress("a-x2-00000000", "found", 6, 6, 0, 0.0, float("nan")),
+    PackProgress("b-x2-00000000", "compiling", 2, 6, 0, 0.0, float("nan")),
+    PackProgress("b-x2-00000000", "training", 3, 6, 100, 0.5, 0.25),
+    PackProgress("b-x2-00000000", "stopped", 3, 6, 100, 0.5, 0.25),
+    PackProgress("c-x2-00000000", "failed", 6, 6, 0, 0.0, float("nan")),
 ]
 
 
@@ -170,7 +170,7 @@ def test_progress_fits_a_narrow_terminal() -> None:
     console = Console(file=file, width=80, force_terminal=True, color_system=None)
     name = "mysterypath-grid-penalty-gateddeltanet-noveld-x10-7086f0fa"
     with Display(console, 1600) as display:
-        display(Step(name, "training", 642, 800, 1000, 0.05, 0.62, 31.0, 420.0))
+        display(PackProgress(name, "training", 642, 800, 1000, 0.05, 0.62, 31.0, 420.0))
     shown = file.getvalue().splitlines()[-2]
     assert "-x10-7086f0fa" in shown
     assert "642/800" in shown
@@ -184,7 +184,11 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
         for second in range(150):
             now[0] = float(second)
             period = min(2 + second // 25, 6)
-            display(Step("b-x2-00000000", "training", period, 6, 100, 0.5, 0.25, left=6.0 - period))
+            display(
+                PackProgress(
+                    "b-x2-00000000", "training", period, 6, 100, 0.5, 0.25, left=6.0 - period
+                )
+            )
     told = file.getvalue().splitlines()
     assert len(told) == 2
     assert told[0].startswith("all packs: 4/18 periods, ")

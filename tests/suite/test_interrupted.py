@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from clew.cli.run import execute
-from clew.suite.fleet import Order
+from clew.suite.launchers import WorkerConfig
 from tests.suite.declared import PERIOD, tiny
 from tests.suite.trial import OUTCOME, Trial, results, wait_for
 
@@ -64,7 +64,10 @@ def test_stopped_and_killed(tmp_path: Path) -> None:
         disturbed(trial, store, name)
     assert not results(store)
     for folder in (store, tmp_path / "undisturbed"):
-        assert execute(Order(suite=tiny(steps=PERIOD * PERIODS), store=folder, pack_size=2)) == 0
+        assert (
+            execute(WorkerConfig(suite=tiny(steps=PERIOD * PERIODS), store=folder, pack_size=2))
+            == 0
+        )
     assert results(store) == results(tmp_path / "undisturbed")
     assert not checkpointed(store)
 
@@ -86,7 +89,7 @@ def test_disturbed_in_every_way_and_then_in_company(tmp_path: Path) -> None:
     ]
     assert len(trained) == len(set(trained))
     assert not checkpointed(store)
-    undisturbed = Order(
+    undisturbed = WorkerConfig(
         suite=tiny(steps=PERIOD * PERIODS), store=tmp_path / "undisturbed", pack_size=2
     )
     assert execute(undisturbed) == 0

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 
 from clew.cli.run import execute
-from clew.suite.fleet import Order
-from clew.suite.fleet.local import share_of_cores
+from clew.suite.launchers import WorkerConfig
+from clew.suite.launchers.local import share_of_cores
 from tests.suite.declared import PERIOD, tiny
 from tests.suite.trial import Trial, results, wait_for
 
@@ -44,7 +44,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What one undisturbed worker makes."""
     store = tmp_path_factory.mktemp("alone")
-    assert execute(Order(suite=tiny(steps=PERIOD * PERIODS), store=store, pack_size=2)) == 0
+    assert execute(WorkerConfig(suite=tiny(steps=PERIOD * PERIODS), store=store, pack_size=2)) == 0
     return results(store)
 
 

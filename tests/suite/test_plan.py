@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.store import Store
-from clew.suite import Planned, RunSpec, Suite, find_suite, plan
-from clew.suite.planning import MOST, bytes_of, fitting_size, grouped
+from clew.suite import PackSpec, RunSpec, Suite, find_suite, plan
+from clew.suite.planning import MOST, bytes_of, fitting_size, group_by_program
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.suite.declared import rich, tiny
@@ -37,7 +37,7 @@ def test_every_run_is_in_one_pack(tmp_path_factory: Any, name: str, size: int) -
     assert set(runs) == set(suite.runs())
     assert max(len(each.runs) for each in packs) <= size
     # no more packs than groups and size ask for
-    assert len(packs) == sum(-(-len(group) // size) for _, group in grouped(suite))
+    assert len(packs) == sum(-(-len(group) // size) for _, group in group_by_program(suite))
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -55,14 +55,14 @@ def test_a_pack_is_one_program(tmp_path: Path, name: str) -> None:
 def test_sharing_saves_programs() -> None:
     demo = find_suite("demo")
     apart = dataclasses.replace(demo, share=False)
-    assert len(grouped(demo)) == 6
-    assert len(grouped(apart)) == 12
-    assert all(bonus[0] == "e3b" for bonus, _ in grouped(demo))
+    assert len(group_by_program(demo)) == 6
+    assert len(group_by_program(apart)) == 12
+    assert all(bonus[0] == "e3b" for bonus, _ in group_by_program(demo))
 
 
 def test_none_has_its_own_program_where_there_is_no_other() -> None:
     suite = dataclasses.replace(tiny(), share=True)
-    assert [bonus for bonus, _ in grouped(suite)] == [("none", ())]
+    assert [bonus for bonus, _ in group_by_program(suite)] == [("none", ())]
 
 
 def test_the_first_worker_decides(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_on_a_gpu_a_pack_is_what_its_memory_holds(monkeypatch: pytest.MonkeyPatc
 
 def test_a_planned_pack_is_what_the_learner_gets() -> None:
     runs = tuple(tiny(knobs={"learning_rate": [1e-3, 1e-2]}, seeds=[5]).runs())
-    pack = Planned(runs, ("none", ())).pack
+    pack = PackSpec(runs, ("none", ())).pack
     assert pack.runs.seed.tolist() == [5, 5]
     assert pack.runs.learning_rate.tolist() == pytest.approx([1e-3, 1e-2])
     assert pack.runs.bonus_coef.tolist() == [0, 0]

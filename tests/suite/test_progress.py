@@ -18,15 +18,16 @@ import clew.suite.progress as progress
 from clew.cli.display import Whole, duration
 from clew.cli.status import status
 from clew.store import Store
-from clew.suite import Step, plan
-from clew.suite.progress import FILE, Sightings, last_news, telling, unfinished
+from clew.suite import PackProgress, plan
+from clew.suite.launchers.watching import ProgressWatcher
+from clew.suite.progress import FILE, last_published, publishing, unfinished
 from tests.store.faults import failing, nth, watched
 from tests.store.things import SPOIL, outcome
 from tests.suite.declared import PERIODS, tiny
 
 NUMBERS = st.floats(0, 1e9) | st.just(float("nan"))
 STEPS = st.builds(
-    Step,
+    PackProgress,
     st.just("pack-00000000"),
     st.sampled_from(["compiling", "training", "finished", "stopped", "failed", "found"]),
     *[st.integers(0, 10**9)] * 3,
@@ -35,13 +36,13 @@ STEPS = st.builds(
 
 
 @given(STEPS)
-def test_steps_travel_as_json(step: Step) -> None:
+def test_steps_travel_as_json(step: PackProgress) -> None:
     plain = json.loads(json.dumps(step.plain(), allow_nan=False))
-    assert Step.of(plain).plain() == step.plain()
-    assert repr(Step.of(plain)) == repr(step)
+    assert PackProgress.of(plain).plain() == step.plain()
+    assert repr(PackProgress.of(plain)) == repr(step)
 
 
-def nothing(step: Step) -> None:
+def nothing(step: PackProgress) -> None:
     """A watcher that does not look."""
 
 
@@ -60,13 +61,13 @@ def test_a_change_is_told_at_once_and_numbers_now_and_then(
     now, seen = [0.0], []
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
-        tell = telling(lease, seen.append)
+        tell = publishing(lease, seen.append)
 
         def told(what: Any, period: int) -> int:
-            tell(Step("pack-00000000", what, period, 9))
-            news = last_news(lease.place)
+            tell(PackProgress("pack-00000000", what, period, 9))
+            news = last_published(lease.place)
             assert news is not None
-            return news.step.period
+            return news.progress.period
 
         assert told("compiling", 0) == 0
         assert told("training", 1) == 1
@@ -80,65 +81,65 @@ def test_a_change_is_told_at_once_and_numbers_now_and_then(
 def test_a_full_disk_is_not_its_business(store: Store) -> None:
     with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
         with watched(nth(0, failing(errno.ENOSPC), ("write",))):
-            telling(lease, nothing)(Step("pack-00000000", "training", 1, 9))
-        assert last_news(lease.place) is None
+            publishing(lease, nothing)(PackProgress("pack-00000000", "training", 1, 9))
+        assert last_published(lease.place) is None
         assert [path.name for path in lease.place.iterdir()] == ["00000001"]
 
 
 @pytest.mark.parametrize("spoil", SPOIL)
 def test_what_is_spoilt_was_not_said(store: Store, spoil: str) -> None:
     with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
-        tell = telling(lease, nothing)
-        tell(Step("pack-00000000", "compiling", 0, 9))
+        tell = publishing(lease, nothing)
+        tell(PackProgress("pack-00000000", "compiling", 0, 9))
         file = lease.place / FILE
         file.write_bytes(SPOIL[spoil](file.read_bytes(), 1234))
-        assert last_news(lease.place) is None
+        assert last_published(lease.place) is None
         assert list(unfinished(store)) == []
-        tell(Step("pack-00000000", "training", 1, 9))
-        assert last_news(lease.place) is not None
+        tell(PackProgress("pack-00000000", "training", 1, 9))
+        assert last_published(lease.place) is not None
 
 
 def test_others_are_seen_as_they_see_themselves(store: Store) -> None:
     """Nothing before there is a plan; what is over is found; then every change, once."""
-    sightings = Sightings(store, tiny())
-    assert (sightings.periods, list(sightings.news())) == (None, [])
+    watcher = ProgressWatcher(store, tiny())
+    assert (watcher.periods, list(watcher.updates())) == (None, [])
     first, second = packs_of(store)
     for seed in (0, 1):
         store.run(tiny().runs()[seed].config).write_finished(**outcome(seed))
-    assert [(step.name, step.what) for step in sightings.news()] == [(first, "found")]
-    assert sightings.periods == 2 * PERIODS
+    assert [(step.name, step.what) for step in watcher.updates()] == [(first, "found")]
+    assert watcher.periods == 2 * PERIODS
     with store.claims(beat=1000, stale=3000).take(second) as lease:  # type: ignore[union-attr]
-        tell = telling(lease, nothing)
+        tell = publishing(lease, nothing)
         for step in (
-            Step(second, "compiling", 0, PERIODS),
-            Step(second, "training", 2, PERIODS, success=0.5),
-            Step(second, "finished", PERIODS, PERIODS, success=0.5),
+            PackProgress(second, "compiling", 0, PERIODS),
+            PackProgress(second, "training", 2, PERIODS, success=0.5),
+            PackProgress(second, "finished", PERIODS, PERIODS, success=0.5),
         ):
             tell(step)
-            assert [seen.plain() for seen in sightings.news()] == [step.plain()]
-            assert list(sightings.news()) == []
-        tell(Step(second, "training", 1, PERIODS))  # it was over
-        assert list(sightings.news()) == []
+            assert [seen.plain() for seen in watcher.updates()] == [step.plain()]
+            assert list(watcher.updates()) == []
+        tell(PackProgress(second, "training", 1, PERIODS))  # it was over
+        assert list(watcher.updates()) == []
 
 
 def test_what_was_told_before_is_not_news(store: Store) -> None:
     first, _ = packs_of(store)
     with store.claims(beat=1000, stale=3000).take(first) as lease:  # type: ignore[union-attr]
-        telling(lease, nothing)(Step(first, "stopped", 3, PERIODS))
-        sightings = Sightings(store, tiny())
-        assert list(sightings.news()) == []
-        telling(lease, nothing)(Step(first, "compiling", 3, PERIODS))
-        assert [step.what for step in sightings.news()] == ["compiling"]
+        publishing(lease, nothing)(PackProgress(first, "stopped", 3, PERIODS))
+        watcher = ProgressWatcher(store, tiny())
+        assert list(watcher.updates()) == []
+        publishing(lease, nothing)(PackProgress(first, "compiling", 3, PERIODS))
+        assert [step.what for step in watcher.updates()] == ["compiling"]
 
 
 HOLD = """
 import sys
-from clew.suite import Step
-from clew.suite.progress import telling
+from clew.suite import PackProgress
+from clew.suite.progress import publishing
 from clew.store import Store
 with Store(sys.argv[1]).claims().take(sys.argv[2]) as lease:
-    step = Step(sys.argv[2], "training", 3, 6, 100, 0.5, 0.25, 2.0, 90.0)
-    telling(lease, print)(step)
+    step = PackProgress(sys.argv[2], "training", 3, 6, 100, 0.5, 0.25, 2.0, 90.0)
+    publishing(lease, print)(step)
     sys.stdin.read()
 """
 
@@ -157,7 +158,7 @@ def test_status_tells_who_is_at_work(store: Store, capsys: pytest.CaptureFixture
     assert pack.name == other
     with store.claims().take(other) as lease:  # type: ignore[union-attr]
         pack.checkpoints.save(2, {}, lease)
-        telling(lease, nothing)(Step(other, "stopped", 2, 6))
+        publishing(lease, nothing)(PackProgress(other, "stopped", 2, 6))
     status(store.root)
     told = capsys.readouterr().out
     numbers = "3/6 periods, 2 min left, success 0.25, 200 steps/s, compiled in 2 s"
@@ -177,7 +178,7 @@ def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None
         with pytest.MonkeyPatch.context() as patch:
             long_ago = time.time() - 600
             patch.setattr(progress.time, "time", lambda: long_ago)
-            telling(lease, nothing)(Step("pack-00000000", "compiling", 0, 9))
+            publishing(lease, nothing)(PackProgress("pack-00000000", "compiling", 0, 9))
         status(store.root)
     assert "last heard of 10 min ago" in capsys.readouterr().out
 
@@ -197,13 +198,13 @@ def test_the_time_left_is_what_it_takes(
     """Of equal packs at an equal pace; what was done before does not count as speed."""
     whole = Whole((found + at_work + others) * periods)
     for pack in range(found):
-        whole.add(Step(f"found-{pack}", "found", periods, periods))
+        whole.add(PackProgress(f"found-{pack}", "found", periods, periods))
     for pack in range(at_work):
-        whole.add(Step(f"ours-{pack}", "compiling", resumed, periods))
+        whole.add(PackProgress(f"ours-{pack}", "compiling", resumed, periods))
         assert pack or "left" not in whole.words()
         left = (periods - resumed - 1) * pace
         trained = (resumed + 1, periods, 10, 1.0, 0.5, compiled, left)
-        whole.add(Step(f"ours-{pack}", "training", *trained))
+        whole.add(PackProgress(f"ours-{pack}", "training", *trained))
     assert whole.done == found * periods + at_work * (resumed + 1)
     now = (periods - resumed - 1) * pace
     rest = others * (periods * pace + compiled)
@@ -211,10 +212,10 @@ def test_the_time_left_is_what_it_takes(
     assert whole.words().endswith(f" left, {found} packs done, {10 * at_work} steps/s")
     # a failure is the end of a pack
     for pack in range(at_work):
-        whole.add(Step(f"ours-{pack}", "failed", periods, periods))
+        whole.add(PackProgress(f"ours-{pack}", "failed", periods, periods))
     assert whole.left() >= others * periods * pace * (1 - 1e-9)
     unknown = Whole(None)
-    unknown.add(Step("ours", "training", 1, 2, 10, 1.0, 0.5, 1.0, 1.0))
+    unknown.add(PackProgress("ours", "training", 1, 2, 10, 1.0, 0.5, 1.0, 1.0))
     assert "left" not in unknown.words()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import clew.suite.worker as worker
 from clew.store import Claims, Store
-from clew.suite import Step
+from clew.suite import PackProgress
 from tests.store.things import SPOIL
 from tests.suite.declared import PERIODS, tiny
 from tests.suite.trial import results, trained
@@ -24,7 +24,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One pack finished, the other left after three periods, with two checkpoints."""
     root, names = tmp_path_factory.mktemp("left") / "store", set()
 
-    def until(step: Step) -> bool:
+    def until(step: PackProgress) -> bool:
         names.add(step.name)
         return len(names) == 2 and step.period == 3
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.store import CannotWrite
-from clew.suite.tensorboard import EventFile, crc32c, scalars_at, version, write_series
+from clew.suite.tensorboard import crc32c, scalars_at, version, write_series
 from clew.validate import BadInput
 from tests.oracles.tensorboard_events import EVENTS, GOLDEN, WALL
 from tests.store.faults import failing, nth, watched
@@ -100,15 +100,6 @@ def test_whole_curves(tmp_path: Path) -> None:
         write_series(tmp_path, {"a": ([1, 2], [1.0])})
 
 
-def test_live_scalars_can_be_read_along(tmp_path: Path) -> None:
-    with EventFile(tmp_path / "new" / "folder") as file:
-        for step in range(3):
-            file.write(step, {"x": step / 2})
-            assert events(file.path.read_bytes())[-1] == (step, {"x": step / 2})
-    with EventFile(tmp_path / "new" / "folder") as again:
-        assert again.path != file.path
-
-
 @pytest.mark.parametrize("step", [-1, 1.5, 2**63])
 def test_bad_steps(step: Any) -> None:
     with pytest.raises(BadInput, match="step="):
@@ -117,22 +108,8 @@ def test_bad_steps(step: Any) -> None:
 
 def test_a_full_disk_is_a_message(tmp_path: Path) -> None:
     with (
-        EventFile(tmp_path) as file,
         pytest.raises(CannotWrite, match="No space left"),
         watched(nth(0, failing(errno.ENOSPC), ("write",))),
     ):
-        file.write(1, {"x": 1.0})
-
-
-def test_a_record_that_does_not_fit_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = os.write
-    with EventFile(tmp_path) as file:
-        file.write(1, {"x": 1.0})
-        with monkeypatch.context() as full:
-            full.setattr(os, "write", lambda handle, data: write(handle, data[:9]))
-            with pytest.raises(CannotWrite, match="No space left"):
-                file.write(2, {"x": 2.0})
-        file.write(3, {"x": 3.0})
-    assert [step for step, _ in events(file.path.read_bytes())] == [1, 3]
+        write_series(tmp_path, {"x": ([1], [1.0])})
+    assert os.listdir(tmp_path) == []

@@ -17,9 +17,9 @@ import clew
 import clew.suite.training as training
 from clew.cli.run import execute
 from clew.store import CannotWrite, Store, count, merge, scan
-from clew.suite import Step, plan
-from clew.suite.fleet import Order
-from clew.suite.progress import last_news, unfinished
+from clew.suite import PackProgress, plan
+from clew.suite.launchers import WorkerConfig
+from clew.suite.progress import last_published, unfinished
 from clew.validate import BadInput
 from tests.store.faults import failing, nth, watched
 from tests.suite.declared import PERIOD, PERIODS, tiny
@@ -49,17 +49,17 @@ def test_what_is_stored(finished: Path) -> None:
 
 
 def test_how_far_it_was_is_told_through_the_store(finished: Path) -> None:
-    told = [last_news(place) for place in finished.glob("leases/*")]
+    told = [last_published(place) for place in finished.glob("leases/*")]
     assert len(told) == 2
     for news in told:
         assert news is not None
-        step = news.step
+        step = news.progress
         assert (step.what, step.period, step.periods) == ("finished", PERIODS, PERIODS)
         assert step.steps == 2 * PERIOD * PERIODS
         assert step.seconds > 0
         assert step.left == 0
         assert 0 <= step.success <= 1
-    assert max(news.step.compiled for news in told if news) > 0.1
+    assert max(news.progress.compiled for news in told if news) > 0.1
     assert list(unfinished(Store(finished, read_only=True))) == []
 
 
@@ -111,7 +111,7 @@ def test_stopped_after_any_leg_it_ends_the_same(finished: Path, tmp_path: Path) 
 def test_a_limit_that_comes_near_begins_nothing_else(tmp_path: Path) -> None:
     now = [0.0]
 
-    def watch(step: Step) -> bool:
+    def watch(step: PackProgress) -> bool:
         now[0] = 99.999999 if step.what == "training" else now[0]
         return False
 
@@ -162,7 +162,7 @@ def test_a_run_that_diverges(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: Any
 ) -> None:
     mixed = tiny(knobs={"learning_rate": [1e-4, HIGH]}, seeds=2)
-    assert execute(Order(suite=mixed, store=tmp_path, pack_size=3), as_json=True) == 3
+    assert execute(WorkerConfig(suite=mixed, store=tmp_path, pack_size=3), as_json=True) == 3
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert told[-1]["counts"] == {"diverged": 2, "finished": 2}
     assert all("not finite after" in each["reason"] for each in told[-1]["troubles"])
@@ -182,9 +182,9 @@ def test_a_run_that_diverges(
     assert kept.items() <= results(finished).items()
     # not tried again unless asked; then only those, with the same end
     before = results(tmp_path)
-    assert execute(Order(suite=mixed, store=tmp_path), as_json=True) == 3
+    assert execute(WorkerConfig(suite=mixed, store=tmp_path), as_json=True) == 3
     assert "training" not in capsys.readouterr().out
-    assert execute(Order(suite=mixed, store=tmp_path), retry=True, as_json=True) == 3
+    assert execute(WorkerConfig(suite=mixed, store=tmp_path), retry=True, as_json=True) == 3
     assert "training" in capsys.readouterr().out
     assert results(tmp_path) == before
     assert len(list(tmp_path.glob("runs/*/failure-1.json"))) == 2
@@ -217,7 +217,7 @@ def test_an_exception_is_recorded_and_the_others_go_on(
     folder = store.run(tiny().runs()[0].config)
     assert folder.failure()["reason"] == "RuntimeError: out of [memory]"
     assert "in spoilt" in folder.provenance()["traceback"]
-    assert execute(Order(suite=tiny(), store=tmp_path)) == 3
+    assert execute(WorkerConfig(suite=tiny(), store=tmp_path)) == 3
     # asked to, they go on from the checkpoint before
     for run in tiny().runs():
         store.run(run.config).retry()
@@ -242,9 +242,9 @@ def test_a_full_disk(finished: Path, tmp_path: Path, n: int) -> None:
 
 
 def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> None:
-    assert execute(Order(suite=tiny(seeds=[0]), store=tmp_path)) == 0
+    assert execute(WorkerConfig(suite=tiny(seeds=[0]), store=tmp_path)) == 0
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
-    assert execute(Order(suite=tiny(), store=tmp_path, pack_size=4)) == 0
+    assert execute(WorkerConfig(suite=tiny(), store=tmp_path, pack_size=4)) == 0
     after = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
     assert before.items() <= after.items()
     assert results(tmp_path) == results(finished)
@@ -254,8 +254,8 @@ def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> 
 def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
     suite = tiny(bonuses=["none", "e3b"], seeds=2)
     shared = dataclasses.replace(suite, share=True)
-    assert execute(Order(suite=shared, store=tmp_path / "shared")) == 0
-    assert execute(Order(suite=suite, store=tmp_path / "apart")) == 0
+    assert execute(WorkerConfig(suite=shared, store=tmp_path / "shared")) == 0
+    assert execute(WorkerConfig(suite=suite, store=tmp_path / "apart")) == 0
     shared, apart = Store(tmp_path / "shared"), Store(tmp_path / "apart")
     for run in suite.runs():
         one, other = shared.run(run.config), apart.run(run.config)

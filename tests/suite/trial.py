@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.store import Store
-from clew.suite import Outcome, Step, Stop, Suite, plan, work
+from clew.suite import Outcome, PackProgress, Stop, Suite, plan, work
 from tests.suite.declared import as_toml, declared
 
 OUTCOME = ("result.json", "curve.npz", "diagnostics.npz", "agent.npz")
@@ -26,19 +26,19 @@ def results(store: Path) -> dict[str, bytes]:
     }
 
 
-def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[Step]]:
+def trained(suite: Suite, root: Path, **options: Any) -> tuple[Outcome, list[PackProgress]]:
     """Packs of two, trained here until a step for which `until` is true."""
-    steps: list[Step] = []
+    steps: list[PackProgress] = []
     store = Store(root)
     until = options.pop("until", None)
     with Stop(**options.pop("stop", {})) as stop:
 
-        def watch(step: Step) -> None:
+        def watch(step: PackProgress) -> None:
             steps.append(step)
             if until is not None and until(step):
                 stop._reason = "the test says so"
 
-        outcome = work(store, plan(suite, store, 2), stop, watch, every=0, **options)
+        outcome = work(store, plan(suite, store, 2), stop, watch, checkpoint_every=0, **options)
     return outcome, steps
 
 

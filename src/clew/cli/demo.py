@@ -17,8 +17,8 @@ from clew.cli.run import execute
 from clew.learner.execution import cores
 from clew.store import Store
 from clew.suite import find_suite
-from clew.suite.fleet import Order
-from clew.suite.planning import grouped
+from clew.suite.launchers import WorkerConfig
+from clew.suite.planning import group_by_program
 from clew.validate import whole_number
 
 if TYPE_CHECKING:
@@ -46,15 +46,17 @@ def demo(out: Path = Path("out"), workers: int | None = None) -> None:
     """
     require_extra()
     suite = find_suite("demo")
-    console, programs = Console(), grouped(suite)
+    console, programs = Console(), group_by_program(suite)
     team = min(cores(), len(programs)) if workers is None else whole_number("workers", workers, 1)
     runs, seeds = len(suite.runs()), len(suite.blocks[0].seed_list)
     console.print(Panel(OPENING.format(runs=runs, seeds=seeds), title="clew demo"))
     # A program is compiled by every worker that trains with it, so each is one pack.
-    order = Order(suite=suite, store=out / "demo", pack_size=max(len(g) for _, g in programs))
-    code = execute(order, team)
+    config = WorkerConfig(
+        suite=suite, store=out / "demo", pack_size=max(len(g) for _, g in programs)
+    )
+    code = execute(config, team)
     if code in (0, EXIT_FAILED):
-        tell(order.store, out, console)
+        tell(config.store, out, console)
     sys.exit(code)
 
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from clew.suite import Step
-from clew.suite.steps import OVER
+from clew.suite import PackProgress
+from clew.suite.progress import OVER
 
 WIDE = 130
 """Columns of a terminal from which on there is room for whole names and long bars."""
@@ -64,7 +64,7 @@ class Display:
     def __exit__(self, *error: object) -> None:
         self._bars.stop()
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: PackProgress) -> None:
         """Show where a pack stands."""
         if self.as_json:
             print(json.dumps(step.plain()), flush=True)
@@ -83,7 +83,7 @@ class Display:
             line = f"all packs: {self._whole.done}/{self._whole.periods} periods, {told}"
             self.console.print(line, highlight=False, soft_wrap=True)
 
-    def _show(self, step: Step) -> None:
+    def _show(self, step: PackProgress) -> None:
         if step.name not in self._packs:
             name = step.name if self.console.width >= WIDE else ending(step.name)
             self._packs[step.name] = self._bars.add_task(name, total=step.periods, told="")
@@ -107,7 +107,7 @@ class Whole:
 
     def __init__(self, periods: int | None) -> None:
         self.periods = periods
-        self._last: dict[str, Step] = {}
+        self._last: dict[str, PackProgress] = {}
         self._pace: dict[str, float] = {}
         """Seconds for a period."""
 
@@ -116,7 +116,7 @@ class Whole:
         """Periods."""
         return sum(step.period for step in self._last.values())
 
-    def add(self, step: Step) -> None:
+    def add(self, step: PackProgress) -> None:
         """A step of any pack."""
         self._last[step.name] = step
         if step.period < step.periods and not math.isnan(step.left):
@@ -159,7 +159,7 @@ def _mean(values: Iterable[float]) -> float:
     return sum(every) / len(every)
 
 
-def in_words(step: Step) -> str:
+def in_words(step: PackProgress) -> str:
     """Time left, success so far, speed; and compilation, apart. What matters most stands first."""
     if step.what == "compiling":
         return "compiling"

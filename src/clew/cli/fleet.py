@@ -10,38 +10,38 @@ from clew.cli.display import Display, console_for
 from clew.cli.tables import summary
 from clew.store import Store
 from clew.suite import Stop
-from clew.suite.fleet import Order, Resources, launcher
-from clew.suite.progress import Sightings
+from clew.suite.launchers import Resources, WorkerConfig, launcher
+from clew.suite.launchers.watching import ProgressWatcher
 
 EXIT_FAILED, EXIT_LEFT, EXIT_WORKER = 3, 4, 5
 
 
 def dispatch(
-    on: str, order: Order, resources: Resources, retry: bool = False, as_json: bool = False
+    on: str, config: WorkerConfig, resources: Resources, retry: bool = False, as_json: bool = False
 ) -> int:
     """Train a suite on a cluster, and say how it went; the exit code."""
     launch = launcher(on)
-    console, store = console_for(as_json), Store(order.store)
-    runs = order.suite.runs()
+    console, store = console_for(as_json), Store(config.store)
+    runs = config.suite.runs()
     if retry:  # once, here: a worker that starts later must not forget what failed meanwhile
         for run in runs:
             store.run(run.config).retry()
-    said = f"{order.suite.name}: {len(runs)} runs, results in {order.store}"
+    said = f"{config.suite.name}: {len(runs)} runs, results in {config.store}"
     console.print(said, highlight=False, markup=False, soft_wrap=True)
-    sightings, stop = Sightings(store, order.suite), Stop()
-    display = Display(console, sightings.periods, as_json)
+    watcher, stop = ProgressWatcher(store, config.suite), Stop()
+    display = Display(console, watcher.periods, as_json)
 
     def tell(line: str) -> None:
         """What the launcher says; empty if only time has passed."""
         if line:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
-        steps = list(sightings.news())
-        display.expect(sightings.periods)
+        steps = list(watcher.updates())
+        display.expect(watcher.periods)
         for step in steps:
             display(step)
 
     with display:
-        failures = launch(order, resources, stop, tell)
+        failures = launch(config, resources, stop, tell)
         tell("")
     counts = summary(console, store, runs, as_json)
     for failure in failures:

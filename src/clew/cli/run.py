@@ -15,11 +15,11 @@ from clew.cli.display import Display, console_for
 from clew.cli.fleet import dispatch, exit_code, stay_off_devices
 from clew.cli.tables import summary
 from clew.store import Store
-from clew.suite import Planned, Step, Stop, find_suite, plan, seconds_of, work
-from clew.suite.boards import write_boards
-from clew.suite.fleet import Order, Resources
-from clew.suite.fleet.local import Team
-from clew.suite.steps import Watch
+from clew.suite import PackProgress, PackSpec, Stop, find_suite, plan, seconds_of, work
+from clew.suite.launchers import Resources, WorkerConfig
+from clew.suite.launchers.local import LocalWorkers
+from clew.suite.progress import OnProgress
+from clew.suite.tensorboard import write_tensorboard
 
 EXIT_INTERRUPTED = 130
 NOTHING: dict[str, str] = {}
@@ -74,21 +74,21 @@ def run(
         sbatch=sbatch,
     )
     resources.only_for(on)
-    order = Order(
+    config = WorkerConfig(
         suite=find_suite(suite),
         store=store,
         pack_size=pack_size,
         time_limit=None if time_limit is None else seconds_of(time_limit),
-        every=seconds_of(checkpoint_every, "checkpoint_every"),
+        checkpoint_every=seconds_of(checkpoint_every, "checkpoint_every"),
     )
     if on == "local":
-        sys.exit(execute(order, workers or 1, retry, json, tensorboard))
+        sys.exit(execute(config, workers or 1, retry, json, tensorboard))
     stay_off_devices()
-    sys.exit(dispatch(on, order, resources, retry, json))
+    sys.exit(dispatch(on, config, resources, retry, json))
 
 
 def execute(
-    order: Order,
+    config: WorkerConfig,
     workers: int = 1,
     retry: bool = False,
     as_json: bool = False,
@@ -98,16 +98,16 @@ def execute(
     console = console_for(as_json)
     if workers > 1:
         stay_off_devices()
-    store, runs = Store(order.store), order.suite.runs()
-    packs = plan(order.suite, store, order.pack_size)
+    store, runs = Store(config.store), config.suite.runs()
+    packs = plan(config.suite, store, config.pack_size)
     if retry:  # once, here: a worker that starts later must not forget what failed meanwhile
         for run in runs:
             store.run(run.config).retry()
-    said = f"{order.suite.name}: {len(runs)} runs in {len(packs)} packs, results in {order.store}"
+    said = f"{config.suite.name}: {len(runs)} runs in {len(packs)} packs, results in {config.store}"
     console.print(said, highlight=False, markup=False, soft_wrap=True)
     display = Display(console, sum(each.periods for each in packs), as_json)
     watch = _boarding(store, packs, display) if tensorboard else display
-    stopped, failures = _train(order, store, packs, workers, console, display, watch)
+    stopped, failures = _train(config, store, packs, workers, console, display, watch)
     counts = summary(console, store, runs, as_json)
     for failure in failures:
         print(f"clew: {failure}", file=sys.stderr)
@@ -117,16 +117,16 @@ def execute(
 
 
 def _train(
-    order: Order,
+    config: WorkerConfig,
     store: Store,
-    packs: Sequence[Planned],
+    packs: Sequence[PackSpec],
     workers: int,
     console: Console,
     display: Display,
-    watch: Watch,
+    watch: OnProgress,
 ) -> tuple[str, list[str]]:
     """Why it was stopped, if it was; and a sentence for each worker that failed."""
-    team = Team(order, workers) if workers > 1 else None
+    team = LocalWorkers(config, workers) if workers > 1 else None
 
     def leave() -> None:
         """At once: what is on the disk is whole, and a thread in the middle of a period is not."""
@@ -135,23 +135,23 @@ def _train(
             team.kill()
         os._exit(EXIT_INTERRUPTED)
 
-    with Stop(None if team else order.time_limit, again=leave) as stop, display:
+    with Stop(None if team else config.time_limit, again=leave) as stop, display:
         if team:
             return team.launch(stop, watch)
-        outcome = work(store, packs, stop, watch, every=order.every)
+        outcome = work(store, packs, stop, watch, checkpoint_every=config.checkpoint_every)
     return outcome.stopped, []
 
 
-def _boarding(store: Store, packs: Sequence[Planned], then: Watch) -> Watch:
+def _boarding(store: Store, packs: Sequence[PackSpec], then: OnProgress) -> OnProgress:
     """Write TensorBoard's files for what is finished already, and for each pack when it is."""
     folders = [store.pack([run.config for run in each.runs]) for each in packs]
     runs = {folder.name: folder.runs for folder in folders}
     for members in runs.values():
-        write_boards(store, members)
+        write_tensorboard(store, members)
 
-    def watch(step: Step) -> None:
+    def watch(step: PackProgress) -> None:
         if step.what == "finished":
-            write_boards(store, runs[step.name])
+            write_tensorboard(store, runs[step.name])
         then(step)
 
     return watch

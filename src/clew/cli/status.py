@@ -10,7 +10,7 @@ from clew.cli.arguments import StorePath
 from clew.cli.display import console_for, duration, in_words
 from clew.cli.tables import show
 from clew.store import Store, count, scan
-from clew.suite.progress import Standing, unfinished
+from clew.suite.progress import UnfinishedPack, unfinished
 
 SILENT = 60.0
 """Seconds of silence that are worth a word: it compiles, waits, or is not there any more."""
@@ -34,9 +34,9 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
         console.print(f"in quarantine: {damaged}", highlight=False, markup=False)
 
 
-def in_a_line(pack: Standing) -> str:
+def in_a_line(pack: UnfinishedPack) -> str:
     """Who is at work on it, and how far."""
-    step, ago = pack.news.step, time.time() - pack.news.when
+    step, ago = pack.last.progress, time.time() - pack.last.when
     far = ", ".join(filter(None, (f"{step.period}/{step.periods} periods", in_words(step))))
     if pack.state == "died":
         return f"left by a dead worker: {step.name}: {far}; whoever comes next goes on with it"
@@ -46,6 +46,6 @@ def in_a_line(pack: Standing) -> str:
     return f"at work: {step.name}: {far} ({pack.holder}{heard})"
 
 
-def _plain(pack: Standing) -> dict[str, Any]:
+def _plain(pack: UnfinishedPack) -> dict[str, Any]:
     told = {"state": pack.state, "holder": pack.holder and str(pack.holder)}
-    return {**told, **pack.news.step.plain(), "when": pack.news.when}
+    return {**told, **pack.last.progress.plain(), "when": pack.last.when}

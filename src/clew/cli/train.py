@@ -13,7 +13,7 @@ from clew.cli.arguments import WorldName
 from clew.cli.run import execute
 from clew.learner import Knobs, Settings
 from clew.suite import Block, Suite, seconds_of
-from clew.suite.fleet import Order
+from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput
 
 
@@ -97,8 +97,8 @@ def train(
     for each in suite.runs():
         each.program()  # what cannot be built is refused before there is a store
     limit = None if time_limit is None else seconds_of(time_limit)
-    order = Order(suite=suite, store=store, pack_size=pack_size, time_limit=limit)
-    sys.exit(execute(order, 1, retry, json, tensorboard))
+    config = WorkerConfig(suite=suite, store=store, pack_size=pack_size, time_limit=limit)
+    sys.exit(execute(config, 1, retry, json, tensorboard))
 
 
 def parsed(field: str, given: Sequence[str]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clew.suite.library import find_suite, names
-    from clew.suite.planning import Planned, plan
+    from clew.suite.planning import PackSpec, plan
+    from clew.suite.progress import PackProgress
     from clew.suite.spec import RunSpec, from_config
-    from clew.suite.steps import Step
     from clew.suite.stop import Stop, seconds_of
     from clew.suite.suite import Block, Suite
     from clew.suite.toml import read_suite
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "library": ("find_suite", "names"),
-    "planning": ("Planned", "plan"),
+    "planning": ("PackSpec", "plan"),
     "spec": ("RunSpec", "from_config"),
-    "steps": ("Step",),
+    "progress": ("PackProgress",),
     "stop": ("Stop", "seconds_of"),
     "suite": ("Block", "Suite"),
     "toml": ("read_suite",),
@@ -35,9 +35,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Block",
     "Outcome",
-    "Planned",
+    "PackProgress",
+    "PackSpec",
     "RunSpec",
-    "Step",
     "Stop",
     "Suite",
     "find_suite",

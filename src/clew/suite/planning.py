@@ -26,7 +26,7 @@ MOST = 256
 """Runs in a pack: beyond it an accelerator gains nothing."""
 
 
-class Planned(NamedTuple):
+class PackSpec(NamedTuple):
     """Runs that are trained side by side, in one program."""
 
     runs: tuple[RunSpec, ...]
@@ -50,38 +50,38 @@ class Planned(NamedTuple):
         return Pack.join([run.pack(program) for run in self.runs])
 
 
-def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[Planned]:
+def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[PackSpec]:
     """The packs of a suite in this store; `pack_size` counts only for whoever comes first."""
-    groups = grouped(suite)
+    groups = group_by_program(suite)
     if pack_size is None:
         # what a bonus takes is little beside the rest, and tracing a program takes a second
-        unlike = {_shape(group[0]): (bonus, group) for bonus, group in groups}
+        unlike = {program_key(group[0]): (bonus, group) for bonus, group in groups}
         pack_size = min(fitting_size(*each) for each in unlike.values())
     proposed = {"pack_size": whole_number("pack_size", pack_size, 1)}
     return _packs(groups, store.agreed(_name(groups), proposed)["pack_size"])
 
 
-def planned(suite: Suite, store: Store) -> list[Planned] | None:
+def existing_plan(suite: Suite, store: Store) -> list[PackSpec] | None:
     """The packs that somebody has decided on; None if nobody has yet."""
-    groups = grouped(suite)
+    groups = group_by_program(suite)
     agreed = store.agreement(_name(groups))
     return None if agreed is None else _packs(groups, agreed["pack_size"])
 
 
-def grouped(suite: Suite) -> Groups:
+def group_by_program(suite: Suite) -> Groups:
     """Runs by the program that trains them."""
     runs = suite.runs()
-    lodging: dict[object, tuple[str, Options]] = {}
+    shared_bonus: dict[object, tuple[str, Options]] = {}
     if suite.share:
         for run in runs:
             if run.bonus != "none":
-                lodging.setdefault(_shape(run), (run.bonus, run.bonus_options))
+                shared_bonus.setdefault(program_key(run), (run.bonus, run.bonus_options))
     groups: dict[object, list[RunSpec]] = {}
     bonus_of: dict[object, tuple[str, Options]] = {}
     for run in runs:
         own = (run.bonus, run.bonus_options)
-        bonus = lodging.get(_shape(run), own) if run.bonus == "none" else own
-        key = (_shape(run), bonus)
+        bonus = shared_bonus.get(program_key(run), own) if run.bonus == "none" else own
+        key = (program_key(run), bonus)
         bonus_of[key] = bonus
         groups.setdefault(key, []).append(run)
     return [(bonus_of[key], group) for key, group in groups.items()]
@@ -116,15 +116,15 @@ def _name(groups: Groups) -> str:
     return f"plan-{identity[:16]}"
 
 
-def _packs(groups: Groups, size: int) -> list[Planned]:
+def _packs(groups: Groups, size: int) -> list[PackSpec]:
     return [
-        Planned(tuple(group[start : start + size]), bonus)
+        PackSpec(tuple(group[start : start + size]), bonus)
         for bonus, group in groups
         for start in range(0, len(group), size)
     ]
 
 
-def _shape(run: RunSpec) -> object:
+def program_key(run: RunSpec) -> object:
     """Everything that a program is compiled for, but for the bonus."""
     return (
         run.environment,

@@ -1,132 +1,184 @@
-"""Where packs stand, told through the store, for whoever looks in from outside.
+"""How far a pack is: what its worker tells, and what others can read of it in the store.
 
-Beside the lease of a pack its holder keeps `progress.json`: the last `Step`, and when it was told.
-It is news and not data. It can be lost or spoilt, and nothing is decided by it.
+Beside the lease of a pack its holder keeps `progress.json`: the last `PackProgress`, and when it
+was written. It is for people to look at: it can be lost or damaged, and nothing is decided by it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from clew.store import CannotRead, CannotWrite, Damaged, Lease, Store, scan
+import numpy as np
+
+from clew.store import CannotRead, CannotWrite, Damaged, Lease, Store
+from clew.store.canonical import JsonObject
 from clew.store.checkpoints import checkpoints_in
 from clew.store.documents import Header, read_document, write_document
 from clew.store.leases import Owner
-from clew.suite.planning import planned
-from clew.suite.steps import OVER, Step, Watch, over
-from clew.suite.suite import Suite
+
+if TYPE_CHECKING:
+    from clew.learner import Progress
 
 FILE = "progress.json"
 EVERY = 5.0
 """Seconds between two that say the same but for the numbers."""
+What = Literal["compiling", "training", "finished", "stopped", "failed", "found"]
+OVER = ("finished", "failed", "found")
+"""After these a pack needs no worker."""
+UNKNOWN = float("nan")
 
 
-class News(NamedTuple):
-    """What was told, and when by the wall clock of whoever told it."""
+class PackProgress(NamedTuple):
+    """How far a pack is."""
 
-    step: Step
+    name: str
+    what: What
+    """found: it had ended before this worker came to it."""
+    period: int
+    periods: int
+    steps: int = 0
+    """Environment steps of all its runs since this worker began with it."""
+    seconds: float = 0.0
+    """That they took, without compilation."""
+    success: float = UNKNOWN
+    """Mean over runs at the last evaluation; NaN before the first."""
+    compiled: float = 0.0
+    """Seconds that compilation took."""
+    left: float = UNKNOWN
+    """Seconds that its other periods will take at this pace; NaN before the first."""
+
+    def plain(self) -> JsonObject:
+        """As JSON has it, which does not know NaN."""
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in self._asdict().items()
+        }
+
+    @classmethod
+    def of(cls, plain: JsonObject) -> PackProgress:
+        """From what `plain` made."""
+        known: JsonObject = {
+            name: UNKNOWN if plain[name] is None else plain[name] for name in cls._fields
+        }
+        return cls(**known)
+
+
+OnProgress = Callable[[PackProgress], None]
+
+
+def ended(name: str, what: What, periods: int) -> PackProgress:
+    """A pack that has ended, where no numbers are known."""
+    return PackProgress(name, what, periods, periods)
+
+
+@dataclass
+class ProgressMeter:
+    """Counts what one worker does with a pack."""
+
+    name: str
+    first: int
+    """Periods that were done before."""
+    periods: int
+    period_steps: int
+    """Environment steps of a period, all runs together."""
+    period: int = field(init=False)
+    seconds: float = 0.0
+    success: float = UNKNOWN
+    compiled: float = 0.0
+    began: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        self.period = self.first
+
+    def add(self, now: Progress) -> None:
+        """A period that was trained just now."""
+        if self.period == self.first:
+            self.compiled = max(0.0, time.perf_counter() - self.began - now.seconds)
+        self.period = now.period
+        self.seconds += now.seconds
+        self.success = _mean(np.asarray(now.record.evaluation.success))
+
+    def now(self, what: What) -> PackProgress:
+        """How far the pack is."""
+        trained = self.period - self.first
+        return PackProgress(
+            name=self.name,
+            what=what,
+            period=self.period,
+            periods=self.periods,
+            steps=trained * self.period_steps,
+            seconds=self.seconds,
+            success=self.success,
+            compiled=self.compiled,
+            left=(self.periods - self.period) * self.seconds / trained if trained else UNKNOWN,
+        )
+
+
+class Published(NamedTuple):
+    """What a worker wrote, and when, by its own wall clock."""
+
+    progress: PackProgress
     when: float
 
 
-def telling(lease: Lease, watch: Watch) -> Watch:
-    """Watch, and tell it through the store too."""
+def publishing(lease: Lease, watch: OnProgress) -> OnProgress:
+    """A watcher that also writes what it is told beside the lease, for others to read."""
     told, last = "", 0.0
 
-    def both(step: Step) -> None:
+    def publish(progress: PackProgress) -> None:
         nonlocal told, last
-        if step.what != told or time.monotonic() - last >= EVERY:
-            told, last = step.what, time.monotonic()
-            data = {"step": step.plain(), "when": time.time()}
+        if progress.what != told or time.monotonic() - last >= EVERY:
+            told, last = progress.what, time.monotonic()
+            data = {"step": progress.plain(), "when": time.time()}
             # a disk that is full refuses the next checkpoint too, which is when it matters
             with contextlib.suppress(CannotWrite):
-                write_document(lease.place / FILE, Header("progress", step.name), data)
-        watch(step)
+                write_document(lease.place / FILE, Header("progress", progress.name), data)
+        watch(progress)
 
-    return both
+    return publish
 
 
-def last_news(place: Path) -> News | None:
-    """What the holder of a lease told last, if it can be read."""
+def last_published(place: Path) -> Published | None:
+    """What the holder of a lease wrote last, if it can be read."""
     with contextlib.suppress(
         FileNotFoundError, Damaged, CannotRead, KeyError, TypeError, ValueError
     ):
         told = read_document(place / FILE, Header("progress", place.name))
-        return News(Step.of(told["step"]), float(told["when"]))
+        return Published(PackProgress.of(told["step"]), float(told["when"]))
     return None
 
 
-class Sightings:
-    """What other processes do with the packs of a suite, as the same steps that they see."""
-
-    def __init__(self, store: Store, suite: Suite) -> None:
-        self._store, self._suite = store, suite
-        self.periods: int | None = None
-        """Of all packs; None until the first worker has made a plan."""
-        self._left: dict[str, int] = {}
-        self._seen: dict[str, float] = {}
-        # what is there before anybody has begun is old
-        self._ended = list(self._look_at_plan(old=True))
-
-    def news(self) -> Iterator[Step]:
-        """What has been told since the last call."""
-        yield from self._ended
-        self._ended = []
-        if self.periods is None:
-            yield from self._look_at_plan(old=False)
-        for name in list(self._left):
-            found = last_news(self._place(name))
-            if found is None or found.when == self._seen.get(name):
-                continue
-            self._seen[name] = found.when
-            if found.step.what in OVER:
-                del self._left[name]
-            yield found.step
-
-    def _look_at_plan(self, *, old: bool) -> Iterator[Step]:
-        packs = None
-        with contextlib.suppress(CannotRead):  # the workers will say so
-            packs = planned(self._suite, self._store)
-        if packs is None:
-            return
-        self.periods = sum(pack.periods for pack in packs)
-        ends = {"finished", "failed", "diverged"}
-        done = {row.identity for row in scan(self._store) if row.status in ends}
-        for pack in packs:
-            name = self._store.pack([run.config for run in pack.runs]).name
-            if all(run.identity in done for run in pack.runs):
-                yield over(name, "found", pack.periods)
-                continue
-            self._left[name] = pack.periods
-            if old and (before := last_news(self._place(name))):
-                self._seen[name] = before.when
-
-    def _place(self, name: str) -> Path:
-        return self._store.claims().folder / name
-
-
-class Standing(NamedTuple):
+class UnfinishedPack(NamedTuple):
     """A pack that somebody has begun and nobody has finished."""
 
     state: Literal["at work", "stopped", "died"]
     """died: its worker was a process of this machine, and is gone."""
-    news: News
+    last: Published
     holder: Owner | None
 
 
-def unfinished(store: Store) -> Iterator[Standing]:
+def unfinished(store: Store) -> Iterator[UnfinishedPack]:
     """Every pack of a store that is at work, or was left."""
     claims = store.claims()
     for place in sorted(claims.folder.glob("*/")):
-        news = last_news(place)
-        if news is None or news.step.what in OVER:
+        last = last_published(place)
+        if last is None or last.progress.what in OVER:
             continue
         holder = claims.holder(place.name)
         if holder is None:
             if checkpoints_in(store.packs_folder / place.name):
-                yield Standing("stopped", news, None)
+                yield UnfinishedPack("stopped", last, None)
         else:
-            yield Standing("died" if holder.dead() else "at work", news, holder)
+            yield UnfinishedPack("died" if holder.dead() else "at work", last, holder)
+
+
+def _mean(success: np.ndarray) -> float:
+    """Over the runs that have not diverged; NaN if all have."""
+    sound = success[~np.isnan(success)]
+    return float(sound.mean()) if len(sound) else UNKNOWN

@@ -1,4 +1,6 @@
-"""TensorBoard event files of scalars, written without TensorFlow, protobuf or TensorBoard.
+"""Finished runs for TensorBoard, one folder of event files each, beside the runs of a store.
+
+The files are written without TensorFlow, protobuf or TensorBoard.
 
 A file is a row of records: length, checksum of the length, event, checksum of the event. An event
 is a protocol-buffer message; the few fields that scalars need are put together here by hand.
@@ -6,58 +8,47 @@ is a protocol-buffer message; the few fields that scalars need are put together 
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import socket
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from clew.store import atomic
+from clew.store import RunFolder, Store, atomic
 from clew.validate import BadInput, whole_number
 
+FOLDER = "tensorboard"
 VERSION = "brain.Event:2"
 _DOUBLE, _BYTES, _FLOAT = 1, 2, 5  # how a field is encoded; 0 is a whole number of any length
 
 Series = Mapping[str, tuple[Sequence[int], Sequence[float]]]
 
 
-class EventFile:
-    """Scalars as they come. Every call is on its way to the disk when it returns."""
+def write_tensorboard(store: Store, runs: Iterable[RunFolder]) -> list[Path]:
+    """Write the files of those runs that are finished and have none yet."""
+    written = []
+    for run in runs:
+        folder = store.root / FOLDER / run.name
+        if not any(folder.glob("events.*")) and run.find(deep=False).status == "finished":
+            written.append(write_series(folder, scalars(run)))
+    return written
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.path = Path(folder) / file_name(time.time())
-        with atomic.explain_errors(self.path):
-            atomic.make_folder(self.path.parent)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-            self._handle = os.open(self.path, flags, 0o666)
-        self._append(version(time.time()))
 
-    def write(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Add the values of some tags at one step."""
-        self._append(scalars_at(step, scalars, time.time()))
-
-    def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._handle)
-
-    def __enter__(self) -> EventFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def _append(self, data: bytes) -> None:
-        # whole or not at all: TensorBoard takes a torn record for the end of the file
-        with atomic.explain_errors(self.path):
-            written = os.write(self._handle, data)
-            if written < len(data):
-                os.ftruncate(self._handle, os.fstat(self._handle).st_size - written)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def scalars(run: RunFolder) -> dict[str, tuple[list[int], list[float]]]:
+    """Everything that was recorded of a run, by tag; vectors under the names of their entries."""
+    result = run.result()
+    names = {"events": result["events"], "gradient_norm": result["components"]}
+    found = {}
+    for part, arrays in (("evaluation", run.curve()), ("rollout", run.diagnostics())):
+        steps = arrays.pop("steps").tolist()
+        for name, values in arrays.items():
+            for tag, series in _columns(f"{part}/{name}", values, names):
+                found[tag] = (steps, series)
+    return found
 
 
 def write_series(
@@ -103,6 +94,15 @@ def record(data: bytes) -> bytes:
     """A message with its length and both checksums."""
     length = struct.pack("<Q", len(data))
     return length + _checksum(length) + data + _checksum(data)
+
+
+def _columns(
+    tag: str, values: np.ndarray, names: dict[str, list[str]]
+) -> list[tuple[str, list[float]]]:
+    if values.ndim == 1:
+        return [(tag, values.tolist())]
+    entries = names[tag.rsplit("/", 1)[-1]]
+    return [(f"{tag}/{entry}", values[:, i].tolist()) for i, entry in enumerate(entries)]
 
 
 def _value(tag: str, value: float) -> bytes:

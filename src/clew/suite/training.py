@@ -10,10 +10,10 @@ import numpy as np
 
 from clew.learner import Pack, TrainState, from_arrays, periods, to_arrays
 from clew.store import Conflict, Lease, PackFolder
-from clew.suite.planning import Planned
+from clew.suite.planning import PackSpec
+from clew.suite.progress import OnProgress, ProgressMeter
 from clew.suite.provenance import provenance
-from clew.suite.record import Record, result_of, with_steps
-from clew.suite.steps import Account, Watch
+from clew.suite.records import TrainingRecords, result_of, with_steps
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 
@@ -23,47 +23,49 @@ CHECKPOINT_EVERY = 120.0
 
 
 def train_pack(
-    planned: Planned,
+    planned: PackSpec,
     folder: PackFolder,
     lease: Lease,
     stop: Stop,
-    watch: Watch,
-    every: float = CHECKPOINT_EVERY,
+    watch: OnProgress,
+    checkpoint_every: float = CHECKPOINT_EVERY,
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
     pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
     done, state, record, spent = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
-    told = Account(folder.name, done, total, pack.program.settings.period * len(pack))
-    watch(told.step("compiling"))
+    meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))
+    watch(meter.now("compiling"))
     saved = time.monotonic()
     for now in periods(pack, budget, state, done):
         record.add(now.record)
         spent += now.seconds
         state, done = now.state, now.period
-        told.add(now)
-        watch(told.step("training"))
+        meter.add(now)
+        watch(meter.now("training"))
         if done == total:
             break
-        late = time.monotonic() - saved >= every
+        late = time.monotonic() - saved >= checkpoint_every
         if late or stop.after(now.seconds):
             folder.checkpoints.save(done, _checkpoint(state, record, spent), lease)
             saved = time.monotonic()
             if stop.after(now.seconds):
-                watch(told.step("stopped"))
+                watch(meter.now("stopped"))
                 return False
     assert state is not None
     _write(planned, folder, pack, state, record, spent, lease)
     folder.checkpoints.clear()
-    watch(told.step("finished"))
+    watch(meter.now("finished"))
     return True
 
 
-def _resume(pack: Pack, folder: PackFolder) -> tuple[int, TrainState | None, Record, float]:
+def _resume(
+    pack: Pack, folder: PackFolder
+) -> tuple[int, TrainState | None, TrainingRecords, float]:
     found = folder.checkpoints.latest()
     if found is None:
-        return 0, None, Record(), 0.0
+        return 0, None, TrainingRecords(), 0.0
     state = {k.removeprefix(STATE): v for k, v in found.arrays.items() if k.startswith(STATE)}
     record = {k.removeprefix(RECORD): v for k, v in found.arrays.items() if k.startswith(RECORD)}
     try:
@@ -74,21 +76,21 @@ def _resume(pack: Pack, folder: PackFolder) -> tuple[int, TrainState | None, Rec
             f"{str(folder.checkpoints.folder)!r} cannot be resumed from ({error}); go on with the "
             f"version that wrote it, or remove the folder to train these runs from their beginning"
         ) from None
-    return found.step, whole, Record(record), float(found.arrays[SPENT])
+    return found.step, whole, TrainingRecords(record), float(found.arrays[SPENT])
 
 
-def _checkpoint(state: TrainState, record: Record, spent: float) -> dict[str, np.ndarray]:
+def _checkpoint(state: TrainState, record: TrainingRecords, spent: float) -> dict[str, np.ndarray]:
     arrays = {STATE + name: array for name, array in to_arrays(state).items()}
     arrays |= {RECORD + name: array for name, array in record.arrays.items()}
     return {**arrays, SPENT: np.array(spent)}
 
 
 def _write(
-    planned: Planned,
+    planned: PackSpec,
     folder: PackFolder,
     pack: Pack,
     state: TrainState,
-    record: Record,
+    record: TrainingRecords,
     spent: float,
     lease: Lease,
 ) -> None:

@@ -1,24 +1,50 @@
-"""The claim loop, the same everywhere: take a pack that nobody has, train it, take the next."""
+"""A worker, wherever it runs: claim a pack that nobody has, train it, claim the next."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import json
+import os
+import socket
 import time
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from clew.store import Lease, LeaseLost, PackFolder, Store
-from clew.suite.planning import Planned
-from clew.suite.progress import telling
+from clew.suite.planning import PackSpec, plan
+from clew.suite.progress import OnProgress, PackProgress, ended, publishing
 from clew.suite.provenance import provenance
-from clew.suite.steps import Watch, over
 from clew.suite.stop import Stop
+from clew.suite.suite import Suite
 from clew.suite.training import CHECKPOINT_EVERY, train_pack
-from clew.validate import BadInput
+from clew.validate import BadInput, whole_number
 
+LOGS = "logs"
+"""Folder in the store for what launchers and workers leave; results do not depend on it."""
 POLL = 2.0
 """Seconds between two looks at packs that others hold."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WorkerConfig:
+    """What a worker is told, the same for all. It is sent to other machines: paths are absolute."""
+
+    suite: Suite
+    store: Path
+    pack_size: int | None = None
+    """Chosen by the first worker for its device, if not given here."""
+    time_limit: float | None = None
+    """Seconds that a worker works for."""
+    checkpoint_every: float = CHECKPOINT_EVERY
+    """Seconds between checkpoints."""
+
+    def __post_init__(self) -> None:
+        if self.pack_size is not None:
+            whole_number("pack_size", self.pack_size, 1)
+        object.__setattr__(self, "store", Path(self.store).absolute())
 
 
 class Outcome(NamedTuple):
@@ -32,14 +58,32 @@ class Outcome(NamedTuple):
     """Why it ended early; empty if it did not."""
 
 
+def run_worker(config: WorkerConfig, stop: Stop) -> Outcome:
+    """Train what is not done and not held by another worker, until all is done or `stop` says."""
+    store = Store(config.store)
+    packs = plan(config.suite, store, config.pack_size)
+    logs = config.store / LOGS / "workers"
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    log = logs / f"{name}.jsonl"
+    outcome = work(
+        store,
+        packs,
+        stop,
+        lambda progress: write_line(log, progress),
+        checkpoint_every=config.checkpoint_every,
+    )
+    print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
+    return outcome
+
+
 def work(
     store: Store,
-    packs: Sequence[Planned],
+    packs: Sequence[PackSpec],
     stop: Stop,
-    watch: Watch,
+    watch: OnProgress,
     *,
     wait: bool = True,
-    every: float = CHECKPOINT_EVERY,
+    checkpoint_every: float = CHECKPOINT_EVERY,
 ) -> Outcome:
     """Train whatever is not done yet. With `wait`, stay until packs that others hold are done."""
     provenance()  # of now: a checkout may be changed while it trains
@@ -53,11 +97,13 @@ def work(
             if lease is not None:
                 idle = False
                 with lease:
-                    _settle(planned, folder, lease, stop, telling(lease, watch), every)
+                    _settle(
+                        planned, folder, lease, stop, publishing(lease, watch), checkpoint_every
+                    )
             if _over(folder):
                 todo.remove(each)
                 if lease is None:
-                    watch(over(folder.name, "found", planned.periods))
+                    watch(ended(folder.name, "found", planned.periods))
             if stop.reason:
                 break
         if todo and idle:
@@ -69,14 +115,19 @@ def work(
 
 
 def _settle(
-    planned: Planned, folder: PackFolder, lease: Lease, stop: Stop, watch: Watch, every: float
+    planned: PackSpec,
+    folder: PackFolder,
+    lease: Lease,
+    stop: Stop,
+    watch: OnProgress,
+    checkpoint_every: float,
 ) -> None:
     """Bring a pack that is ours to its end, good or bad, unless there is a reason to stop."""
     if _over(folder):
         return  # somebody was quicker
     folder.sweep()
     try:
-        train_pack(planned, folder, lease, stop, watch, every)
+        train_pack(planned, folder, lease, stop, watch, checkpoint_every)
     except LeaseLost:
         return  # somebody else has it, and will finish it
     except (BadInput, OSError):
@@ -85,7 +136,7 @@ def _settle(
         # one pack's failure is recorded, and the others go on
         with contextlib.suppress(LeaseLost):
             _fail(folder, lease, error)
-        watch(over(folder.name, "failed", planned.periods))
+        watch(ended(folder.name, "failed", planned.periods))
 
 
 def _fail(folder: PackFolder, lease: Lease, error: Exception) -> None:
@@ -98,5 +149,13 @@ def _fail(folder: PackFolder, lease: Lease, error: Exception) -> None:
 
 
 def _over(folder: PackFolder) -> bool:
-    """Whether every run has come to its end: a result, or the record of a failure."""
+    """Whether checkpoint_every run has come to its end: a result, or the record of a failure."""
     return all(run.status in ("finished", "failed", "diverged") for run in folder.runs)
+
+
+def write_line(log: Path, progress: PackProgress) -> None:
+    """Add a line to the log. A full disk is no error here: the store will report it."""
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"time": time.time(), **progress.plain()}) + "\n")

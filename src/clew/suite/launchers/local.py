@@ -14,11 +14,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from clew.store import Store
-from clew.suite.fleet.order import Order
 from clew.suite.planning import plan
-from clew.suite.steps import Step, Watch
+from clew.suite.progress import OnProgress, PackProgress
 from clew.suite.stop import Stop
-from clew.suite.worker import Outcome, work
+from clew.suite.worker import Outcome, WorkerConfig, work
 from clew.validate import BadInput
 
 POLL = 1.0
@@ -28,23 +27,23 @@ GPU_MEMORY = 0.9
 """Of a GPU, divided among the workers, unless the environment says otherwise."""
 
 
-class Team:
+class LocalWorkers:
     """The workers, while they work."""
 
-    def __init__(self, order: Order, size: int) -> None:
-        self._order, self._size = order, size
+    def __init__(self, config: WorkerConfig, size: int) -> None:
+        self._config, self._size = config, size
         # not a fork: jax's threads would not survive it
         self._context = mp.get_context("spawn")
         self._working: dict[Connection, tuple[int, BaseProcess]] = {}
         self._deaths = 0
 
-    def launch(self, stop: Stop, watch: Watch) -> tuple[str, list[str]]:
+    def launch(self, stop: Stop, watch: OnProgress) -> tuple[str, list[str]]:
         """Start the workers and pass on what they tell, until the last has ended.
 
         Returns why they ended early, if they did, and a sentence for each that failed.
         """
-        for place in range(self._size):
-            self._start(place)
+        for index in range(self._size):
+            self._start(index)
         stopped, failures, asked = "", list[str](), False
         while self._working:
             for line in wait(list(self._working), POLL):
@@ -54,7 +53,7 @@ class Team:
                 except (EOFError, OSError):
                     failures += self._ended(line, stop)
                     continue
-                if isinstance(told, Step):
+                if isinstance(told, PackProgress):
                     watch(told)
                 elif isinstance(told, Outcome):
                     stopped = stopped or told.stopped
@@ -71,59 +70,59 @@ class Team:
         for _, process in self._working.values():
             process.kill()
 
-    def _start(self, place: int) -> None:
+    def _start(self, index: int) -> None:
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(
-            target=_work, args=(self._order, place, self._size, theirs), daemon=True
+            target=_work, args=(self._config, index, self._size, theirs), daemon=True
         )
         process.start()
         theirs.close()  # or its end would not be noticed here
-        self._working[ours] = place, process
+        self._working[ours] = index, process
 
     def _ended(self, line: Connection, stop: Stop) -> list[str]:
-        place, process = self._working.pop(line)
+        index, process = self._working.pop(line)
         line.close()
         process.join()
         if process.exitcode == 0:
             return []
         self._deaths += 1
         if not stop.reason and self._deaths <= RESTARTS * self._size:
-            self._start(place)
+            self._start(index)
             return []
         return [f"a worker died, exit code {process.exitcode}"]
 
 
-def _work(order: Order, place: int, size: int, line: Connection) -> None:
+def _work(config: WorkerConfig, index: int, size: int, line: Connection) -> None:
     """One worker, from its first moment on."""
-    _take_share(place, size)
+    _take_share(index, size)
 
-    def tell(step: Step) -> None:
+    def tell(progress: PackProgress) -> None:
         try:
-            line.send(step)
+            line.send(progress)
         except OSError:
             # whoever started this is gone: end too, at a checkpoint
             signal.raise_signal(signal.SIGTERM)
 
-    with Stop(order.time_limit, again=lambda: os._exit(1)) as stop:
+    with Stop(config.time_limit, again=lambda: os._exit(1)) as stop:
         try:
-            store = Store(order.store)
-            packs = plan(order.suite, store, order.pack_size)
-            line.send(work(store, packs, stop, tell, every=order.every))
+            store = Store(config.store)
+            packs = plan(config.suite, store, config.pack_size)
+            line.send(work(store, packs, stop, tell, checkpoint_every=config.checkpoint_every))
         except (BadInput, OSError) as error:
             line.send(f"a worker ended: {error}")
 
 
-def _take_share(place: int, size: int) -> None:
+def _take_share(index: int, size: int) -> None:
     """Before jax has looked at the machine: this worker's cores, and its part of the GPU."""
     part = f"{GPU_MEMORY / size:.3f}"
     os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", part)
     if hasattr(os, "sched_setaffinity"):
-        mine = share_of_cores(sorted(os.sched_getaffinity(0)), place, size)
+        mine = share_of_cores(sorted(os.sched_getaffinity(0)), index, size)
         os.sched_setaffinity(0, mine)
 
 
-def share_of_cores(cores: Sequence[int], place: int, size: int) -> list[int]:
-    """Neighbours for each worker, as evenly as it goes; at least one."""
+def share_of_cores(cores: Sequence[int], index: int, size: int) -> list[int]:
+    """Neighbouring cores for each worker, as evenly as possible; at least one."""
     if size >= len(cores):
-        return [cores[place % len(cores)]]
-    return list(cores[place * len(cores) // size : (place + 1) * len(cores) // size])
+        return [cores[index % len(cores)]]
+    return list(cores[index * len(cores) // size : (index + 1) * len(cores) // size])

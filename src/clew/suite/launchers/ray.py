@@ -13,10 +13,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from clew.suite.fleet.order import Order, Resources
-from clew.suite.fleet.serve import serve
-from clew.suite.fleet.share import share
+from clew.suite.launchers.base import Resources, workers_that_fit
 from clew.suite.stop import Stop
+from clew.suite.worker import WorkerConfig, run_worker
 from clew.validate import BadInput
 
 # Not `import ray`: where Ray is not installed, type checkers take this very file for it.
@@ -28,18 +27,18 @@ RESTARTS = 3
 
 
 def launch(
-    order: Order, resources: Resources, stop: Stop, tell: Callable[[str], None]
+    config: WorkerConfig, resources: Resources, stop: Stop, tell: Callable[[str], None]
 ) -> list[str]:
     """Start the workers and watch them until the last has ended."""
     _connect()
     try:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        gpus, cpus, workers = share(nodes, resources)
+        gpus, cpus, workers = workers_that_fit(nodes, resources)
         tell(f"{workers} Ray workers, each with {gpus} GPU and {cpus} CPU")
         task = ray.remote(max_retries=0, max_calls=1)(_work)
         task = task.options(num_gpus=gpus, num_cpus=cpus)
         with stop:
-            return _watch(lambda: task.remote(order), workers, stop, tell)
+            return _watch(lambda: task.remote(config), workers, stop, tell)
     finally:
         ray.shutdown()
 
@@ -57,11 +56,11 @@ def _connect() -> None:
             raise BadInput(f"Ray did not start, or could not be reached: {why}") from error
 
 
-def _work(order: Order) -> str:
+def _work(config: WorkerConfig) -> str:
     """The task: work, and tell what went wrong in words, which travel better than errors."""
     try:
-        with Stop(order.time_limit) as stop:
-            serve(order, stop)
+        with Stop(config.time_limit) as stop:
+            run_worker(config, stop)
     except Exception as error:
         traceback.print_exc()  # into Ray's own logs
         return f"a worker failed: {type(error).__name__}: {error}"
@@ -75,9 +74,9 @@ def _watch(
     while running:
         ended, running = ray.wait(running, timeout=POLL)
         tell("")
-        for each in ended:
+        for task in ended:
             try:
-                failures += filter(None, [ray.get(each)])
+                failures += filter(None, [ray.get(task)])
             except ray.exceptions.TaskCancelledError:
                 pass  # it was asked to end before it had begun
             except ray.exceptions.RayTaskError as error:
@@ -93,6 +92,6 @@ def _watch(
                     running.append(start())
         if stop.reason and not asked:
             asked = True
-            for each in running:
-                ray.cancel(each)  # arrives as SIGINT, which `Stop` takes as a request
+            for task in running:
+                ray.cancel(task)  # arrives as SIGINT, which `Stop` takes as a request
     return failures

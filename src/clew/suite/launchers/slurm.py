@@ -18,9 +18,9 @@ from typing import Any
 
 import submitit  # pyright: ignore[reportMissingImports]
 
-from clew.suite.fleet.order import Order, Resources
-from clew.suite.fleet.serve import LOGS, serve
+from clew.suite.launchers.base import Resources
 from clew.suite.stop import Stop, seconds_of
+from clew.suite.worker import LOGS, WorkerConfig, run_worker
 from clew.validate import BadInput
 
 JOB_TIME = "4h"
@@ -36,14 +36,14 @@ submitit.JobEnvironment.USR_SIG = "USR1"
 
 
 def launch(
-    order: Order, resources: Resources, stop: Stop, tell: Callable[[str], None]
+    config: WorkerConfig, resources: Resources, stop: Stop, tell: Callable[[str], None]
 ) -> list[str]:
     """Submit an array of workers and watch it. To stop watching leaves it in the queue."""
-    if order.time_limit is not None:
+    if config.time_limit is not None:
         raise BadInput("time_limit means nothing with --on slurm; the time of a job is job_time")
-    jobs = _submit(order, resources)
+    jobs = _submit(config, resources)
     array = jobs[0].job_id.split("_")[0]
-    tell(f"submitted job {array}, {len(jobs)} workers; logs in {order.store / LOGS / 'slurm'}")
+    tell(f"submitted job {array}, {len(jobs)} workers; logs in {config.store / LOGS / 'slurm'}")
     failures, left = [], {job.job_id: time.monotonic() for job in jobs}
     with stop:
         while left and not stop.reason:
@@ -75,15 +75,15 @@ def _ended(jobs: Sequence[Any], left: dict[str, float]) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Worker:
+class SlurmWorker:
     """What submitit runs in a job, and runs again when the job was queued again."""
 
-    order: Order
+    config: WorkerConfig
 
     def __call__(self) -> int:
         """Work; the number of packs that are left, which is 0 unless somebody cancels the job."""
-        with Stop(self.order.time_limit) as stop:
-            outcome = serve(self.order, stop)
+        with Stop(self.config.time_limit) as stop:
+            outcome = run_worker(self.config, stop)
         if outcome.left:
             _leave()
         return outcome.left
@@ -102,10 +102,10 @@ def _leave() -> None:
     signal.raise_signal(getattr(signal, f"SIG{submitit.JobEnvironment.USR_SIG}"))
 
 
-def _submit(order: Order, resources: Resources) -> Sequence[Any]:
+def _submit(config: WorkerConfig, resources: Resources) -> Sequence[Any]:
     seconds = seconds_of(resources.job_time or JOB_TIME, "job_time") // 60 * 60
     margin = max(SHORTEST_MARGIN, min(LONGEST_MARGIN, seconds / 10))
-    worker = Worker(dataclasses.replace(order, time_limit=seconds - margin))
+    worker = SlurmWorker(dataclasses.replace(config, time_limit=seconds - margin))
     given = {
         "partition": resources.partition,
         "gpus_per_node": resources.gpus or None,
@@ -113,12 +113,12 @@ def _submit(order: Order, resources: Resources) -> Sequence[Any]:
         # a step does not inherit this from its job
         "srun_args": resources.cpus and [f"--cpus-per-task={resources.cpus}"],
     }
-    folder = order.store / LOGS / "slurm"
+    folder = config.store / LOGS / "slurm"
     try:
         executor = submitit.SlurmExecutor(folder, max_num_timeout=REQUEUES)
         executor.update_parameters(
             **{name: value for name, value in given.items() if value is not None},
-            job_name=f"clew-{order.suite.name}",
+            job_name=f"clew-{config.suite.name}",
             time=int(seconds // 60),
             signal_delay_s=int(margin / 2),
             setup=[f"export SUBMITIT_PREEMPT_SIGNAL={submitit.JobEnvironment.USR_SIG}"],

@@ -17,7 +17,7 @@ SCORES = ("bonus", "normalised")
 Named = dict[str, np.ndarray]
 
 
-class Record:
+class TrainingRecords:
     """Arrays [run, time, …] by name; time counts evaluations or rollouts."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Orders, shares and exit codes: what a fleet is, without a cluster."""
+"""What launchers are told, how many workers fit, and exit codes: all without a cluster."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from clew.cli import fleet as command
 from clew.store import Store
-from clew.suite import Block, Step, Stop, Suite, plan
-from clew.suite.fleet import NAMES, Order, Resources, launcher, serve
-from clew.suite.fleet.serve import write_line
-from clew.suite.fleet.share import share
-from clew.suite.progress import telling
+from clew.suite import Block, PackProgress, Stop, Suite, plan
+from clew.suite.launchers import NAMES, Resources, WorkerConfig, launcher, run_worker
+from clew.suite.launchers.base import workers_that_fit
+from clew.suite.progress import publishing
+from clew.suite.worker import write_line
 from clew.validate import BadInput
 from tests.store.things import outcome
 
@@ -40,6 +40,7 @@ SUITE = Suite(
         )
     ],
 )
+Tell = Callable[[str], None]
 NODES = st.lists(
     st.fixed_dictionaries({"CPU": st.integers(0, 64)}, optional={"GPU": st.integers(0, 8)}),
     max_size=6,
@@ -52,7 +53,7 @@ def test_the_workers_chosen_are_those_that_fit(
     nodes: list[dict[str, int]], wanted: Resources
 ) -> None:
     try:
-        found = share(nodes, wanted)
+        found = workers_that_fit(nodes, wanted)
     except BadInput:
         needs_gpu = wanted.gpus or (
             wanted.gpus is None and any(node.get("GPU", 0) for node in nodes)
@@ -107,22 +108,22 @@ def test_a_ray_that_does_not_start_is_told_in_a_sentence(
         raise error("The node timed out.\nMuch more.")
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
-    monkeypatch.delitem(sys.modules, "clew.suite.fleet.ray", raising=False)
-    launch = importlib.import_module("clew.suite.fleet.ray").launch
-    order = Order(suite=SUITE, store=tmp_path / "store")
+    monkeypatch.delitem(sys.modules, "clew.suite.launchers.ray", raising=False)
+    launch = importlib.import_module("clew.suite.launchers.ray").launch
+    config = WorkerConfig(suite=SUITE, store=tmp_path / "store")
     with pytest.raises(BadInput, match=r"^Ray did not start.*: The node timed out\.$"):
-        launch(order, Resources(), Stop(), print)
-    monkeypatch.delitem(sys.modules, "clew.suite.fleet.ray")
+        launch(config, Resources(), Stop(), print)
+    monkeypatch.delitem(sys.modules, "clew.suite.launchers.ray")
 
 
 def test_a_worker_without_time_leaves_all(tmp_path: Path) -> None:
     with Stop(0.0) as stop:
-        ended = serve(Order(suite=SUITE, store=tmp_path / "store", pack_size=2), stop)
+        ended = run_worker(WorkerConfig(suite=SUITE, store=tmp_path / "store", pack_size=2), stop)
     assert (ended.finished, ended.left, ended.stopped) == (0, 2, "the time limit is reached")
 
 
 def test_a_log_that_cannot_be_written_is_not_what_ends_a_worker(tmp_path: Path) -> None:
-    step = Step("pack-00000000", "training", 1, 2)
+    step = PackProgress("pack-00000000", "training", 1, 2)
     log, taken = tmp_path / "new" / "log", tmp_path / "taken"
     for _ in range(2):
         write_line(log, step)
@@ -160,14 +161,16 @@ def test_the_exit_code_tells(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def launch(order: Order, _: Resources, stop: Stop, tell: Callable[[str], None]) -> list[str]:
-        finish(Store(order.store), status)
+    def launch(
+        config: WorkerConfig, _: Resources, stop: Stop, tell: Callable[[str], None]
+    ) -> list[str]:
+        finish(Store(config.store), status)
         tell("sent out")
         return failures
 
     monkeypatch.setattr(command, "launcher", lambda place: launch)
-    order = Order(suite=SUITE, store=tmp_path / "store")
-    assert command.dispatch("slurm", order, Resources()) == code
+    config = WorkerConfig(suite=SUITE, store=tmp_path / "store")
+    assert command.dispatch("slurm", config, Resources()) == code
     said = capsys.readouterr()
     assert "sent out" in said.out
     assert said.err.count("a worker failed") == len(failures)
@@ -180,24 +183,28 @@ def test_what_workers_tell_is_shown_as_if_they_were_here(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told: list[Step] = []
+    told: list[PackProgress] = []
 
-    def launch(order: Order, _: Resources, stop: Stop, tell: Callable[[str], None]) -> list[str]:
-        store = Store(order.store)
+    def launch(
+        config: WorkerConfig, _: Resources, stop: Stop, tell: Callable[[str], None]
+    ) -> list[str]:
+        store = Store(config.store)
         tell("")
-        for each in plan(order.suite, store, 2):
+        for each in plan(config.suite, store, 2):
             name = store.pack([run.config for run in each.runs]).name
             with store.claims().take(name) as lease:  # type: ignore[union-attr]
                 for what in ("compiling", "training", "finished"):
                     period = 0 if what == "compiling" else each.periods
-                    step = Step(name, what, period, each.periods, 900, 3.0 * (period > 0), 0.5, 9.0)
-                    telling(lease, told.append)(step)
+                    step = PackProgress(
+                        name, what, period, each.periods, 900, 3.0 * (period > 0), 0.5, 9.0
+                    )
+                    publishing(lease, told.append)(step)
                     tell("")
         return []
 
     monkeypatch.setattr(command, "launcher", lambda place: launch)
-    order = Order(suite=SUITE, store=tmp_path / "store")
-    assert command.dispatch("ray", order, Resources(), as_json=as_json) == 4
+    config = WorkerConfig(suite=SUITE, store=tmp_path / "store")
+    assert command.dispatch("ray", config, Resources(), as_json=as_json) == 4
     lines = capsys.readouterr().out.splitlines()
     if as_json:
         assert [json.loads(line) for line in lines[:-1]] == [step.plain() for step in told]
@@ -212,13 +219,15 @@ def test_retry_happens_once_before_any_worker_starts(
 ) -> None:
     seen: list[str] = []
 
-    def launch(order: Order, _: Resources, stop: Stop, tell: Callable[[str], None]) -> list[str]:
-        seen.extend(Store(order.store).run(run.config).status for run in SUITE.runs())
+    def launch(
+        config: WorkerConfig, _: Resources, stop: Stop, tell: Callable[[str], None]
+    ) -> list[str]:
+        seen.extend(Store(config.store).run(run.config).status for run in SUITE.runs())
         return []
 
     finish(Store(tmp_path / "store"), "failed")
     monkeypatch.setattr(command, "launcher", lambda place: launch)
-    order = Order(suite=SUITE, store=tmp_path / "store")
-    assert command.dispatch("ray", order, Resources(), retry=True) == 4
+    config = WorkerConfig(suite=SUITE, store=tmp_path / "store")
+    assert command.dispatch("ray", config, Resources(), retry=True) == 4
     assert "failed" not in seen
     assert len(seen) == 3
