@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,6 +44,16 @@ def test_names_cost_no_import_of_jax() -> None:
         "assert 'jax' not in sys.modules; memory.Architecture; assert 'jax' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["bonuses", "envs", "learner", "memory", "suite"])
+def test_packages_that_import_on_use(name: str) -> None:
+    package = importlib.import_module(f"clew.{name}")
+    late = source.type_checking_imports(package.__name__)
+    assert late.keys() <= set(package.__all__)
+    assert not late.keys() & {each.name for each in pkgutil.iter_modules(package.__path__)}
+    assert all(getattr(package, public) is not None for public in package.__all__)
+    assert not hasattr(package, "nothing")
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@
 
     __getattr__ = import_on_use(__name__)
 
-makes `clew.learner.Pack` work and `import clew.learner` cheap.
+makes `clew.learner.Pack` work and `import clew.learner` cheap. None of these names may be that of a
+module of the package: once such a module is imported, it would stand in the name's place.
 """  # fmt: skip
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ def import_on_use(package: str) -> Callable[[str], object]:
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(importlib.import_module(home), name)
-        # a module of the same name would else take its place once it is imported
         setattr(sys.modules[package], name, found)
         return found
 

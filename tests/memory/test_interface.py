@@ -14,7 +14,7 @@ from clew import memory
 from clew.memory.architectures.gated_delta_net import GatedDeltaNet
 from clew.memory.architectures.gru import GRU
 from clew.memory.architectures.lstm import LSTM
-from clew.memory.describe import describe, table
+from clew.memory.description import describe, table
 from clew.memory.time import unit_lower_inverse
 from clew.validate import BadInput
 

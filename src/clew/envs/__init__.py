@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clew.envs.registry import make, names, register
+from clew.lazy import import_on_use
 
 if TYPE_CHECKING:
     from clew.envs.autoreset import Running, advance, begin, lay_out
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clew.envs.episodes import Episodes, random_episodes
     from clew.envs.latent import Asked, Latent
 
+__getattr__ = import_on_use(__name__)
 __all__ = [
     "Asked",
     "Environment",
@@ -29,18 +30,3 @@ __all__ = [
     "random_episodes",
     "register",
 ]
-
-# Everything that needs jax is imported on first use: naming the worlds must stay cheap.
-_HOMES = {
-    "autoreset": ("Running", "advance", "begin", "lay_out"),
-    "base": ("Environment", "Step", "priced"),
-    "episodes": ("Episodes", "random_episodes"),
-    "latent": ("Asked", "Latent"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for module, public in _HOMES.items():
-        if name in public:
-            return getattr(importlib.import_module(f"clew.envs.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

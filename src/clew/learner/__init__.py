@@ -1,13 +1,19 @@
 """Recurrent PPO with episodic bonuses: one compiled program trains a pack of runs."""
 
-from clew.learner.checkpoint import from_arrays, to_arrays
-from clew.learner.history import History, tail_mean
-from clew.learner.pack import Pack
-from clew.learner.program import Program
-from clew.learner.run import RunParams, TrainState
-from clew.learner.settings import Knobs, Settings
-from clew.learner.train import Progress, periods, periods_in, train
+from typing import TYPE_CHECKING
 
+from clew.lazy import import_on_use
+
+if TYPE_CHECKING:
+    from clew.learner.checkpoint import from_arrays, to_arrays
+    from clew.learner.history import History, tail_mean
+    from clew.learner.pack import Pack
+    from clew.learner.program import Program
+    from clew.learner.run import RunParams, TrainState
+    from clew.learner.settings import Knobs, Settings
+    from clew.learner.training import Progress, periods, periods_in, train
+
+__getattr__ = import_on_use(__name__)
 __all__ = [
     "History",
     "Knobs",

@@ -13,9 +13,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from clew.envs.observations import Observations
 from clew.layers import Linear, Mlp, mlp, scaled
 from clew.learner.patches import Patches, distinct_patches
+from clew.learner.settings import ENCODERS
 from clew.validate import BadInput, one_of
 
-KINDS = ("auto", "mlp", "cnn")
 CONVOLUTIONS = ((8, 4), (4, 2), (3, 1))
 """Kernel and stride of each."""
 CHANNELS = (32, 64, 64)
@@ -28,7 +28,7 @@ Encoder = Any
 
 def choose_encoder(kind: str, observations: Observations) -> str:
     """Settle `auto`, and refuse images that are none or too small."""
-    one_of("encoder", kind, KINDS)
+    one_of("encoder", kind, ENCODERS)
     is_image = len(observations.shape) == 3 and min(observations.shape[:2]) >= SMALLEST
     if kind == "cnn" and not is_image:
         raise BadInput(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from clew.learner.encoders import KINDS
 from clew.validate import BadInput, divides, finite_number, one_of, positive_number, whole_number
 
+ENCODERS = ("auto", "mlp", "cnn")
 PRECISIONS = ("highest", "default")
 TRUNCATIONS = ("bootstrap", "end")
 
@@ -86,7 +86,7 @@ class Settings:
         finite_number("value_coef", self.value_coef)
         if not 0 <= finite_number("gae_lambda", self.gae_lambda) <= 1:
             raise BadInput(f"gae_lambda={self.gae_lambda!r} is not valid; it must be from 0 to 1")
-        one_of("encoder", self.encoder, KINDS)
+        one_of("encoder", self.encoder, ENCODERS)
         one_of("shared", self.shared, (False, True))
         one_of("precision", self.precision, PRECISIONS)
         one_of("truncation", self.truncation, TRUNCATIONS)

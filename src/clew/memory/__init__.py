@@ -7,7 +7,7 @@ from clew.memory.registry import make, names, register
 
 if TYPE_CHECKING:
     from clew.memory.base import Architecture
-    from clew.memory.describe import Description, describe
+    from clew.memory.description import Description, describe
 
 __getattr__ = import_on_use(__name__)
 __all__ = ["Architecture", "Description", "describe", "make", "names", "register"]
