@@ -24,7 +24,7 @@ from tests.cli.called import called
         ("report MISSING", "'MISSING' does not exist; name the folder of a store"),
         ("merge MISSING FILE", "'MISSING' does not exist; name the folder of a store"),
         ("status FILE", "'FILE' is not a folder"),
-        ("run nothing", r"suite='nothing' is not valid; choose 'paper'.*or the path of a \.toml"),
+        ("run nothing", r"suite='nothing' is not valid; choose 'demo'.*or the path of a \.toml"),
         ("run MISSING.toml", r"'MISSING.toml' is not a file"),
         ("run demo --store FILE", r"'FILE' is not a folder"),
         ("run demo --time-limit soon", "time_limit='soon' is not valid; write 90s"),
