@@ -56,9 +56,9 @@ def test_shapes_and_types(env: Environment) -> None:
 
 
 def test_alphabet_has_no_duplicates_and_stays_in_range(env: Environment) -> None:
-    assert env.n_symbols == (None if env.alphabet is None else len(env.alphabet))
     if env.alphabet is None:
-        return
+        pytest.skip("its observations are not numbered, or too many for a table")
+    assert env.n_symbols == len(env.alphabet)
     assert env.alphabet.shape[1:] == env.obs_shape
     assert env.alphabet.dtype == env.obs_dtype
     assert len(np.unique(env.alphabet.reshape(len(env.alphabet), -1), axis=0)) == len(env.alphabet)

@@ -10,12 +10,14 @@ from clew.lazy import import_on_use
 if TYPE_CHECKING:
     from clew.envs.autoreset import Running, advance, begin, lay_out
     from clew.envs.base import Environment, Step, priced
+    from clew.envs.enumeration import Enumeration
     from clew.envs.episodes import Episodes, random_episodes
     from clew.envs.latent import Asked, Latent
 
 __getattr__ = import_on_use(__name__)
 __all__ = [
     "Asked",
+    "Enumeration",
     "Environment",
     "Episodes",
     "Latent",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
+from clew.envs.enumeration import Enumeration
 from clew.envs.latent import Latent
 from clew.validate import BadInput, finite_number, known_names, listing
 
@@ -128,6 +129,10 @@ class Environment(abc.ABC, Generic[L, S]):
 
     def latent(self) -> Latent[S, PyTree[Array]] | None:
         """What probes ask of a memory in this world; None if nothing is asked."""
+        return None
+
+    def enumeration(self, priced: Set[str]) -> Enumeration[S] | None:
+        """How `clew.machines` reads this world if the reward prices these events; None if not."""
         return None
 
     @abc.abstractmethod

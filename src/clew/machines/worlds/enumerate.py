@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
+from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import rational
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
 from clew.validate import BadInput, whole_number
@@ -15,19 +16,8 @@ Latent = Callable[[Any], Mapping[str, Hashable]]
 """From a state of the environment to its named latent variables, which together identify it."""
 Key = tuple[Hashable, ...]
 END = "end"
-LIMIT = 200_000
 WALKERS, RETRACED = 16, 150
 """Random episodes that are compared with the finished table, and for how many steps."""
-
-
-class Enumeration(NamedTuple):
-    """How a world is enumerated: its levels with their probabilities, and its variables."""
-
-    levels: Callable[[Any], Iterable[tuple[Any, Fraction]]]
-    latent: Callable[[Any, Set[str]], Latent]
-    """Given the events that the reward prices: some of them read what the episode visited."""
-    smaller: Callable[[Any, Set[str]], Mapping[str, Any]]
-    """Options that make a world of the same kind, small enough to be enumerated."""
 
 
 class Taken(NamedTuple):

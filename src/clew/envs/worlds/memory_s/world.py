@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 import jax
@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Step
+from clew.envs.enumeration import Enumeration
 from clew.envs.latent import Latent
 from clew.envs.worlds.memory_s import SIZES
 from clew.envs.worlds.memory_s.layout import KEY
@@ -168,6 +169,12 @@ class MemoryS(Environment[Level, State]):
         from clew.envs.worlds.memory_s.latents import Cue
 
         return Cue(self)
+
+    def enumeration(self, priced: Set[str]) -> Enumeration[State]:
+        """Objects and pose."""
+        from clew.envs.worlds.memory_s.enumeration import Poses
+
+        return Poses(self)
 
     def picture(self, state: State) -> np.ndarray:
         """The map, the agent, and what it sees of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree, UInt8
 
 from clew.envs.base import Environment, Step
+from clew.envs.enumeration import Enumeration
 from clew.envs.latent import Latent
 from clew.envs.worlds.mystery_path.images import Images
 from clew.envs.worlds.mystery_path.levels import Level, draw_level
@@ -199,6 +200,12 @@ class MysteryPath(Environment[Level, State]):
         from clew.envs.worlds.mystery_path.latents import Neighbours
 
         return Neighbours(self)
+
+    def enumeration(self, priced: Set[str]) -> Enumeration[State]:
+        """Path and pose; what was tested too, if the reward depends on it."""
+        from clew.envs.worlds.mystery_path.enumeration import Paths
+
+        return Paths(self, visits=bool(priced & {"progress", "revisit"}))
 
     def picture(self, state: State) -> np.ndarray:
         """Path, tested tiles, falls, goal and agent."""

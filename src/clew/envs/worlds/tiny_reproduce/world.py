@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Step
+from clew.envs.enumeration import Enumeration
 from clew.envs.latent import Latent
 from clew.envs.worlds.tiny_reproduce.picture import draw
 from clew.validate import one_of, whole_number
@@ -164,6 +165,12 @@ class TinyReproduce(Environment[Level, State]):
         from clew.envs.worlds.tiny_reproduce.latents import Remaining
 
         return Remaining(self)
+
+    def enumeration(self, priced: Set[str]) -> Enumeration[State]:
+        """Sequence and place in it."""
+        from clew.envs.worlds.tiny_reproduce.enumeration import Sequences
+
+        return Sequences(self)
 
     def picture(self, state: State) -> np.ndarray:
         """The sequence, what is in view, and what was played."""
