@@ -1,12 +1,14 @@
 """The words of the study: in which order things are shown, and what they are called for short.
 
-Whatever is not listed here (your own architecture, bonus or world) is shown after what is, in
-alphabetical order, under its own name.
+Whatever is not listed here (your own architecture or bonus) is shown after what is, in
+alphabetical order, under its own name. Worlds say themselves how they are shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+from clew.envs import display
 
 MEMORYLESS = "Memoryless"
 """The control without a memory, which the spread of architectures leaves out."""
@@ -15,23 +17,7 @@ NONE = "none"
 
 ARCHITECTURES = ("GRU", "LSTM", "RetNet", "GatedDeltaNet", "Mamba-2", MEMORYLESS)
 BONUSES = {NONE: "none", "e3b": "E3B", "noveld": "NovelD"}
-ENVIRONMENTS = {
-    "MysteryPath-Grid": "MPG",
-    "MiniGrid-MemoryS13": "S13",
-    "MiniGrid-MemoryS13[view=7]": "S13 7×7",
-    "TinyReproduce": "Tiny",
-}
-VIEWS = {"MiniGrid-MemoryS13": "3×3", "MiniGrid-MemoryS13[view=7]": "7×7"}
-"""Variants of one world that stand in one table."""
 REWARDS = ("sparse", "penalty", "aligned", "distractor", "dense", "native")
-
-THRESHOLDS = {
-    "MysteryPath-Grid": 0.30,
-    "MiniGrid-MemoryS13": 0.75,
-    "MiniGrid-MemoryS13[view=7]": 0.75,
-    "TinyReproduce": 0.50,
-}
-"""Success that counts as having learnt the task, for the steps it took."""
 LEARNT = 0.6
 """Tail mean above which a seed counts as having learnt a task with a chance floor of 0.5."""
 
@@ -49,9 +35,4 @@ def bonus_label(bonus: str) -> str:
 
 def task_label(environment: str, reward: str) -> str:
     """'MPG / sparse'."""
-    return f"{ENVIRONMENTS.get(environment, environment)} / {reward}"
-
-
-def threshold(environment: str) -> float:
-    """The study's, or one half."""
-    return THRESHOLDS.get(environment, 0.5)
+    return f"{display(environment).label} / {reward}"

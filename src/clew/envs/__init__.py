@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.envs.registry import make, names, register
+from clew.envs.registry import Display, display, make, names, register, show_as, shown_first
 from clew.lazy import import_on_use
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __getattr__ = import_on_use(__name__)
 __all__ = [
     "Asked",
+    "Display",
     "Enumeration",
     "Environment",
     "Episodes",
@@ -25,10 +26,13 @@ __all__ = [
     "Step",
     "advance",
     "begin",
+    "display",
     "lay_out",
     "make",
     "names",
     "priced",
     "random_episodes",
     "register",
+    "show_as",
+    "shown_first",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,6 +39,44 @@ def register(name: str, **preset: Any) -> Callable[[F], F]:
         return factory
 
     return decorate
+
+
+@dataclass(frozen=True)
+class Display:
+    """How tables and figures show an environment."""
+
+    label: str
+    """Its short name."""
+    variant: str = ""
+    """What it is called among variants of one world in one table; its name unless given."""
+    threshold: float = 0.5
+    """Success that counts as having learnt the task, for the steps that it took."""
+    order: int | None = None
+    """Its place among the others; those without one come last, in alphabetical order."""
+
+
+_displays: dict[str, Display] = {}
+
+
+def show_as(name: str, shown: Display) -> None:
+    """Choose how to show an environment, by the name that a table of results has for it.
+
+    That is `NAME`, or `NAME[option=value]` for an environment with options.
+    """
+    _displays[name] = shown
+
+
+def display(name: str) -> Display:
+    """How to show an environment: as was chosen, else under its own name."""
+    names()  # the worlds' folders are imported, which choose
+    return _displays.get(name) or Display(name)
+
+
+def shown_first() -> tuple[str, ...]:
+    """The environments that have a place, in order."""
+    names()
+    placed = [(shown.order, name) for name, shown in _displays.items() if shown.order is not None]
+    return tuple(name for _, name in sorted(placed))
 
 
 def register_with_gymnasium(name: str) -> None:

@@ -14,6 +14,7 @@ from clew.analysis import names, words
 from clew.analysis.recipes import named
 from clew.analysis.stats.intervals import Interval, mean_interval, welch
 from clew.analysis.table import ARM, records
+from clew.envs import shown_first
 from clew.probes.document import Document
 from clew.probes.summary import FEATURES
 
@@ -133,7 +134,7 @@ def _numbers(made: Document) -> dict[str, Any]:
 
 
 def _arms(frame: pd.DataFrame) -> list[Arm]:
-    known = (tuple(names.ENVIRONMENTS), names.REWARDS, names.ARCHITECTURES, tuple(names.BONUSES))
+    known = (shown_first(), names.REWARDS, names.ARCHITECTURES, tuple(names.BONUSES))
     ranks = [
         {name: i for i, name in enumerate(names.ordered(frame[column], order))}
         for column, order in zip(ARM, known, strict=True)

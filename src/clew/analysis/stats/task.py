@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clew.analysis import names
 from clew.analysis.table import TASK, Results
+from clew.envs import shown_first
 from clew.validate import BadInput, known_names
 
 Values = NDArray[np.float64]
@@ -77,7 +78,7 @@ def tasks(results: Results) -> list[Task]:
     """Every task that has a finished run, in the study's order."""
     found = results.finished[list(TASK)].drop_duplicates().itertuples(index=False, name=None)
     pairs = set(found)
-    environments = names.ordered((e for e, _ in pairs), tuple(names.ENVIRONMENTS))
+    environments = names.ordered((e for e, _ in pairs), shown_first())
     rewards = names.ordered((r for _, r in pairs), names.REWARDS)
     return [task(results, e, r) for e in environments for r in rewards if (e, r) in pairs]
 

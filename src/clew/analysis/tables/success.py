@@ -10,6 +10,7 @@ from clew.analysis.stats.task import Task, Values, tasks
 from clew.analysis.table import Results
 from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
+from clew.envs import display
 
 
 @TABLES.register("success")
@@ -88,4 +89,4 @@ def _world(environment: str) -> str:
 def _title(task: Task, several: bool) -> str:
     if not several:
         return task.reward.capitalize()
-    return f"{names.VIEWS.get(task.environment, task.environment)} {task.reward}"
+    return f"{display(task.environment).variant or task.environment} {task.reward}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from clew.analysis import names, words
+from clew.analysis import words
 from clew.analysis.names import NONE, bonus_label, task_label
 from clew.analysis.stats.learning import WINDOW, Sustained, sustained
 from clew.analysis.stats.task import tasks
@@ -17,6 +17,7 @@ from clew.analysis.table import Results, records
 from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.analysis.tables.spreads import all_bonuses
+from clew.envs import display
 
 
 @TABLES.register("samples")
@@ -27,7 +28,7 @@ def samples(results: Results) -> Grid:
     rows: list[list[Cell]] = []
     sections = []
     for task in group:
-        threshold = names.threshold(task.environment)
+        threshold = display(task.environment).threshold
         found = sustained(results, task.environment, task.reward, threshold)
         if not found:
             continue
