@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 
 from clew.machines.formats.cassandra import parse_pomdp, pomdp_text
-from clew.machines.formats.clewjson import clew_json, parse_clew_json
-from clew.machines.formats.clewjson.schema import Model
+from clew.machines.formats.clewjson import Model, clew_json, parse_clew_json
 from clew.machines.formats.rmtext import machine_text, parse_machine
-from clew.machines.formats.text import LIMITS, Limits, ParseError, Place
+from clew.machines.formats.text import LIMITS, Limits, ParseError, place_at
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import RewardMachine
 from clew.validate import BadInput, listing
@@ -78,10 +77,8 @@ def _recognise(text: str, name: str) -> str:
         return "pomdp"
     known = EXTENSIONS.get(Path(name).suffix.lower())
     if known is None:
-        line = len(re.findall(r"\r\n|\r|\n", text[:at])) + 1
-        column = at - max(text.rfind("\n", 0, at), text.rfind("\r", 0, at))
         wanted = "a .POMDP file, a reward machine of Toro Icarte's format, or our own JSON"
-        raise ParseError("no format begins like this", Place(line, column), first, wanted)
+        raise ParseError("no format begins like this", place_at(text, at), first, wanted)
     return known
 
 
@@ -89,7 +86,6 @@ def _utf8(data: bytes) -> str:
     try:
         return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
-        before = re.split(rb"\r\n|\r|\n", data[: error.start])
-        place = Place(len(before), len(before[-1]) + 1)
+        place = place_at(data.decode("latin-1"), error.start)
         found = repr(data[error.start : error.start + 1])
         raise ParseError("this is no text in UTF-8", place, found, "UTF-8") from None

@@ -21,6 +21,14 @@ class Place(NamedTuple):
         return f"line {self.line}, column {self.column}"
 
 
+def place_at(text: str, position: int) -> Place:
+    """The line and column of a character; lines end in any of the three ways."""
+    before = text[:position]
+    start = max(before.rfind("\n"), before.rfind("\r")) + 1
+    ends = before.count("\n") + before.count("\r") - before.count("\r\n")
+    return Place(ends + 1, position - start + 1)
+
+
 class ParseError(BadInput):
     """Text that is no model: where it stops being one, what stands there, what should."""
 

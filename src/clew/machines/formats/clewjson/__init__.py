@@ -5,6 +5,6 @@ are referred to by name.
 """
 
 from clew.machines.formats.clewjson.read import parse_clew_json
-from clew.machines.formats.clewjson.write import clew_json
+from clew.machines.formats.clewjson.write import Model, clew_json
 
-__all__ = ["clew_json", "parse_clew_json"]
+__all__ = ["Model", "clew_json", "parse_clew_json"]

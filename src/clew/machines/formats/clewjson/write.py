@@ -8,10 +8,13 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
-from clew.machines.formats.clewjson.schema import FORMAT, MACHINE, POMDP, PRODUCT, VERSION, Model
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.model.reward_machine import Labelling, RewardMachine
+from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
 from clew.validate import BadInput
+
+FORMAT, VERSION = "clew.machines", 1
+POMDP, MACHINE, PRODUCT = "pomdp", "reward machine", "pomdp with reward machine"
+Model = Pomdp | RewardMachine | PomdpRM
 
 
 def clew_json(model: Model) -> str:
