@@ -82,6 +82,75 @@ def test_a_machine_in_a_file_is_examined(tmp_path: Path, capsys: Any) -> None:
     assert "potentially sparse" in words
 
 
+OWN = """0
+[3]
+(0,1,'oCA',ConstantRewardFunction(0))
+(0,2,'oCB',ConstantRewardFunction(0))
+(0,3,'oE',ConstantRewardFunction(1/2))
+(0,0,'True',ConstantRewardFunction(0))
+(1,3,'oE',ConstantRewardFunction(0))
+(1,1,'True',ConstantRewardFunction(0))
+(2,3,'oE',ConstantRewardFunction(0))
+(2,2,'True',ConstantRewardFunction(0))
+"""
+"""A machine for Cue that stores the cue and pays nothing for the right pick."""
+RIGHT = OWN.replace("(1,3,'oE',", "(1,3,'oE&pickA',ConstantRewardFunction(1))\n(1,3,'oE',").replace(
+    "(2,3,'oE',", "(2,3,'oE&action:pickB',ConstantRewardFunction(1))\n(2,3,'after:oE',"
+)
+
+
+def own(text: str, tmp_path: Path, capsys: Any, task: str = "Cue") -> tuple[str, dict]:
+    """What the command says about a machine, in words and as JSON."""
+    file = tmp_path / "own.txt"
+    file.write_text(text, encoding="utf-8")
+    command.classify(task, machine=file)
+    words = " ".join(capsys.readouterr().out.split())
+    command.classify(task, machine=file, json=True)
+    return words, json.loads(capsys.readouterr().out)["machine"]
+
+
+def test_a_users_own_machine_that_encodes(tmp_path: Path, capsys: Any) -> None:
+    words, plain = own(RIGHT, tmp_path, capsys)
+    assert "own ENCODES the reward. Verified." in words
+    assert "It is perfect." in words
+    assert (plain["encodes"], plain["perfect"]) == (True, True)
+    assert (plain["differs"], plain["confuses"]) == (None, None)
+
+
+def test_a_users_own_machine_that_does_not_encode(tmp_path: Path, capsys: Any) -> None:
+    words, plain = own(OWN, tmp_path, capsys)
+    assert "own does NOT encode the reward. Expected returns that show it" in words
+    assert (plain["encodes"], plain["other_rewards_encode"]) == (False, False)
+    returns = plain["differs"]["returns"].values()
+    assert any(both["pomdp"] != both["machine"] for both in returns)
+
+
+def test_a_users_own_machine_that_confuses_histories(tmp_path: Path, capsys: Any) -> None:
+    text = "0\n[]\n(0,0,'oG',ConstantRewardFunction(1))\n(0,0,'True',ConstantRewardFunction(0))\n"
+    words, plain = own(text, tmp_path, capsys, "MysteryCell")
+    assert (plain["encodes"], plain["step_by_step"], plain["perfect"]) == (True, True, False)
+    assert "It is not perfect: it confuses these two histories" in words
+    for history in plain["confuses"]["histories"]:
+        assert history in words
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "message"),
+    [
+        ("Cue", OWN.replace("oCA", "oCX"), r"'oCX' names nothing in cue.*did you mean 'oC"),
+        ("Dictation-dense", OWN.replace("oCA", "0"), "'0' can mean 'action:0' or 'after:0'"),
+        ("Cue", "0\n[", "line 2, column 1"),
+        ("Cue", "discount: 0.9", "the file does not say values"),
+    ],
+)
+def test_mistakes_in_a_users_own_machine(
+    task: str, text: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match=message):
+        command.classify(task, machine=tmp_path / "own.txt")
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
@@ -90,7 +159,7 @@ def test_a_machine_in_a_file_is_examined(tmp_path: Path, capsys: Any) -> None:
         (("Cue",), {"options": ("speed=3",)}, "unknown option of Cue 'speed'"),
         (("Cue",), {"limit": 0}, "limit=0"),
         (("Tiger",), {"draw": Path("x.svg"), "limit": 50}, "no machine to draw"),
-        (("Cue",), {"draw": Path("x.png")}, "'.svg' or '.pdf'"),
+        (("Cue",), {"draw": Path("x.gif")}, "'.svg', '.pdf', '.png' or '.dot'"),
     ],
 )
 def test_mistakes_are_sentences(arguments: tuple, options: dict, message: str) -> None:

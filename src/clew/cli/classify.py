@@ -16,10 +16,11 @@ from clew.cli.words import about_machine, about_profile, about_verdict, diagnosi
 from clew.machines import classify as decide
 from clew.machines import gallery
 from clew.machines.deciding.classify import POSTERIORS, Classification, summary
-from clew.machines.deciding.examine import examine
+from clew.machines.deciding.examine import examine, machine_summary
+from clew.machines.draw import FORMATS, to_file
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.model.reward_machine import PomdpRM, RewardMachine
-from clew.validate import BadInput, hint, listing
+from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
+from clew.validate import BadInput, hint, listing, one_of
 
 DRAWN = 60
 
@@ -31,6 +32,7 @@ def classify(
     limit: int = POSTERIORS,
     json: bool = False,
     draw: Path | None = None,
+    machine: Path | None = None,
 ) -> None:
     """Decide what a reward forces memory to keep, and what a bonus is expected to do.
 
@@ -41,10 +43,16 @@ def classify(
         json: Print one JSON object instead of words.
         draw: Write a picture of the machine that the answer rests on to this .svg, .pdf, .png or
             .dot file.
+        machine: Check a reward machine of your own (.txt, .json): does it encode the reward, is it
+            perfect, which histories does it confuse?
     """
+    if draw is not None:
+        one_of("draw's ending", draw.suffix.lower(), FORMATS)
     model = load(what, dict(_pair(text) for text in options))
     if isinstance(model, RewardMachine):
         raise BadInput(f"{what!r} holds a machine without a POMDP: there is nothing to classify")
+    if machine is not None:
+        model = _with_machine(model, machine)
     pomdp = model.pomdp if isinstance(model, PomdpRM) else model
     examined = examine(model) if isinstance(model, PomdpRM) else None
     answer = decide(pomdp, limit)
@@ -52,12 +60,12 @@ def classify(
     if json:
         plain = summary(answer)
         if examined is not None:
-            plain["machine"] = about_machine(examined)
+            plain["machine"] = machine_summary(examined)
         print(dumps(plain, ensure_ascii=False, indent=2))
     else:
         report(console, answer)
-        for line in about_machine(examined) if examined else ():
-            console.print(escape(line))
+        for line in ("", *about_machine(examined)) if examined else ():
+            console.print(escape(line), highlight=False)
     if draw is not None:
         _draw(draw, model.machine if isinstance(model, PomdpRM) else None, answer)
 
@@ -79,6 +87,17 @@ def load(what: str, options: dict[str, Any]) -> Pomdp | PomdpRM | RewardMachine:
     raise BadInput(
         f"{what!r} is neither a file nor a name; choose {listing(valid)}{hint(what, valid)}"
     )
+
+
+def _with_machine(model: Pomdp | PomdpRM, path: Path) -> PomdpRM:
+    from clew.machines.formats import read
+
+    if isinstance(model, PomdpRM):
+        raise BadInput("this file brings a machine of its own; --machine needs a task without one")
+    machine = read(path)
+    if not isinstance(machine, RewardMachine):
+        raise BadInput(f"{str(path)!r} is not a reward machine; --machine needs a file with one")
+    return PomdpRM(model, Labelling.by_name(model, sorted(machine.propositions)), machine)
 
 
 def report(console: Console, answer: Classification) -> None:
@@ -118,8 +137,6 @@ def _table(answer: Classification) -> Table:
 
 
 def _draw(path: Path, given: RewardMachine | None, answer: Classification) -> None:
-    from clew.machines.draw import to_file
-
     machine = given or (answer.encoder.machine if answer.encoder else None)
     if machine is None:
         raise BadInput("there is no machine to draw: the answer does not rest on one")

@@ -13,9 +13,10 @@ from clew.machines.certificates.claims import (
     Undecided,
     Unencodable,
 )
-from clew.machines.deciding.classify import Classification, in_words
+from clew.machines.deciding.classify import Classification
 from clew.machines.deciding.examine import Examination
 from clew.machines.deciding.potential import CAUTION
+from clew.machines.deciding.spaces import in_words
 from clew.machines.model.reward_machine import PomdpRM
 
 
@@ -99,25 +100,29 @@ def about_machine(examined: Examination) -> list[str]:
     if isinstance(proof, Encodes):
         lines.append(f"{name} ENCODES the reward. Verified.")
     else:
-        lines.append(f"{name} does NOT encode the reward: two policies and their returns:")
-        for action, returns in (
-            (proof.action, proof.with_action),
-            (proof.default, proof.with_default),
-        ):
+        lines.append(f"{name} does NOT encode the reward. Expected returns that show it:")
+        policies = {proof.action: proof.with_action, proof.default: proof.with_default}
+        for action, returns in policies.items():
             lines.append(
                 f"  after {in_words(pomdp, proof.history)}, {pomdp.actions[action]!r}: POMDP "
                 f"{_number(returns.pomdp)}, machine {_number(returns.machine)}"
             )
         could = isinstance(examined.structure, PomdpRM)
-        lines.append("  Other rewards would make it encode." if could else "  No rewards would.")
+        lines.append(f"  {'Other' if could else 'No'} rewards on its edges would make it encode.")
     lines.append(
         "It reproduces the reward step by step."
         if examined.surprise is None
         else "It does not reproduce the reward step by step."
     )
-    lines.append(
-        "It is perfect." if isinstance(examined.perfect, Perfect) else "It is not perfect."
-    )
+    whole = examined.perfect
+    if isinstance(whole, Perfect):
+        lines.append("It is perfect.")
+    else:
+        lines.append(
+            "It is not perfect: it confuses these two histories, after which "
+            f"{pomdp.actions[whole.action]!r} has different consequences:"
+        )
+        lines += [f"  {in_words(pomdp, history)}" for history in (whole.first, whole.second)]
     if examined.potential is not None:
         sparse = "sparse" if examined.potential.sparse else "dense"
         lines.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,6 +24,7 @@ from clew.machines.deciding.optimal import Ranking, optimal, ranking
 from clew.machines.deciding.pairs import Pairs, decide_pairs, none_apart
 from clew.machines.deciding.profile import Profile, profile
 from clew.machines.deciding.quotient import compressed_machine
+from clew.machines.deciding.spaces import in_words
 from clew.machines.deciding.structure import admits
 from clew.machines.model.belief import Filter, close
 from clew.machines.model.pomdp import Pomdp
@@ -136,15 +136,6 @@ def summary(answer: Classification) -> dict[str, Any]:
         "reasons": list(answer.diagnosis.reasons),
         "limits": list(answer.diagnosis.limits),
     }
-
-
-def in_words(pomdp: Pomdp, history: Iterable[int]) -> str:
-    """A history as a person reads it: what was seen, and → what was done."""
-    words = []
-    for place, index in enumerate(history):
-        names = pomdp.actions if place % 2 else pomdp.observations
-        words.append(f"→ {names[index]} →" if place % 2 else names[index])
-    return " ".join(words)
 
 
 def _witness(verdict: Verdict) -> dict[str, Any] | None:

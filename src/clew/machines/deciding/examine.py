@@ -9,7 +9,7 @@ from clew.machines.certificates.verify import verify
 from clew.machines.deciding.encodes import Surprise, encodes, surprises
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.potential import PotentialSparsity, potential_sparsity
-from clew.machines.deciding.spaces import spaces
+from clew.machines.deciding.spaces import in_words, spaces
 from clew.machines.deciding.structure import admits
 from clew.machines.model.reward_machine import PomdpRM, check_propositions
 
@@ -42,3 +42,33 @@ def examine(product: PomdpRM) -> Examination:
     potential = potential_sparsity(product, known) if proof else None
     surprise = next(surprises(product), None)
     return Examination(product, proof, structure, surprise, whole, potential)
+
+
+def machine_summary(examined: Examination) -> dict[str, object]:
+    """The answers as plain data, for JSON."""
+    pomdp, machine = examined.product.pomdp, examined.product.machine
+    proof, whole, potential = examined.encodes, examined.perfect, examined.potential
+    differs = {} if isinstance(proof, Encodes) else {
+        "after": in_words(pomdp, proof.history),
+        "returns": {
+            pomdp.actions[action]: {"pomdp": str(both.pomdp), "machine": str(both.machine)}
+            for action, both in (
+                (proof.default, proof.with_default), (proof.action, proof.with_action)
+            )
+        },
+    }  # fmt: skip
+    confused = {} if isinstance(whole, Perfect) else {
+        "histories": [in_words(pomdp, whole.first), in_words(pomdp, whole.second)],
+        "told_apart_by": pomdp.actions[whole.action],
+    }  # fmt: skip
+    return {
+        "name": machine.name,
+        "states": len(machine.states),
+        "encodes": isinstance(proof, Encodes),
+        "differs": differs or None,
+        "other_rewards_encode": isinstance(examined.structure, PomdpRM),
+        "step_by_step": examined.surprise is None,
+        "perfect": isinstance(whole, Perfect),
+        "confuses": confused or None,
+        "potentially_sparse": potential.sparse if potential else None,
+    }

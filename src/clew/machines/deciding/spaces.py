@@ -10,13 +10,14 @@ every history.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
 
 from clew.machines.certificates.claims import History, Site, Triple, Vector
 from clew.machines.exact.linear import Span
 from clew.machines.model.belief import Stepper
+from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import PomdpRM
 
 
@@ -89,6 +90,15 @@ def reachable(product: PomdpRM) -> tuple[Triple, ...]:
                     found[after] = None
                     frontier.append(after)
     return tuple(sorted(found))
+
+
+def in_words(pomdp: Pomdp, history: Iterable[int]) -> str:
+    """A history as a person reads it: what was seen, and → what was done."""
+    words = []
+    for place, index in enumerate(history):
+        names = pomdp.actions if place % 2 else pomdp.observations
+        words.append(f"→ {names[index]} →" if place % 2 else names[index])
+    return " ".join(words)
 
 
 def _reduced(weights: dict[int, int]) -> dict[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from clew.machines.exact.numbers import rational
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
-from clew.validate import BadInput, known_names
+from clew.validate import BadInput, hint, known_names, listing
 
 Label = frozenset[str]
 """The propositions that hold."""
@@ -107,6 +108,31 @@ class Labelling:
         """Every triple that can occur gets a label of its own."""
         return Labelling.of(pomdp, lambda o, a, o2: (f"{o} · {a} · {o2}",))
 
+    @staticmethod
+    def by_name(pomdp: Pomdp, propositions: Iterable[str]) -> Labelling:
+        """Label by what propositions are called, for machines that bring no labelling.
+
+        `action:NAME` holds where that action was taken, `after:NAME` where it showed that
+        observation, `before:NAME` where that observation was the last one. A bare NAME is an
+        action or the observation after it. Signs that no formula can have are written `_`.
+        """
+        meanings = _meanings(pomdp)
+        meant: dict[str, tuple[int, int]] = {}
+        for proposition in propositions:
+            found = meanings.get(proposition, {})
+            if len(found) != 1:
+                short = [name for name in meanings if ":" not in name]
+                choice = listing(found.values()) if found else _some(short)
+                problem = "can mean" if found else f"names nothing in {pomdp.name}; choose"
+                near = "" if found else hint(proposition, meanings)
+                raise BadInput(f"proposition {proposition!r} {problem} {choice}{near}")
+            meant[proposition] = next(iter(found))
+        table = {
+            step: frozenset(p for p, (part, index) in meant.items() if step[part] == index)
+            for step in triples(pomdp)
+        }
+        return Labelling({step: label for step, label in table.items() if label})
+
     def __call__(self, o: int, a: int, o2: int) -> Label:
         """The propositions that hold on a step."""
         return self.table.get((o, a, o2), NOTHING)
@@ -126,6 +152,27 @@ def triples(pomdp: Pomdp) -> Iterable[ObservedStep]:
                     shown[branch.state, branch.observation] = None
                     frontier.append((branch.state, branch.observation))
     return sorted(found)
+
+
+def _meanings(pomdp: Pomdp) -> dict[str, dict[tuple[int, int], str]]:
+    """By proposition: the part of a step and the number there that it names, and its full name."""
+    parts = (
+        ("before", pomdp.observations),
+        ("action", pomdp.actions),
+        ("after", pomdp.observations),
+    )
+    found: dict[str, dict[tuple[int, int], str]] = {}
+    for part, (word, names) in enumerate(parts):
+        for index, name in enumerate(names):
+            plain = re.sub(r"[\s!&|()'\",\\#]", "_", name)
+            for proposition in (f"{word}:{plain}", *([plain] if word != "before" else [])):
+                found.setdefault(proposition, {})[part, index] = f"{word}:{name}"
+    return found
+
+
+def _some(names: list[str], most: int = 20) -> str:
+    more = f" (and {len(names) - most} more)" if len(names) > most else ""
+    return listing(names[:most]) + more
 
 
 def show(label: Label) -> str:
