@@ -35,4 +35,6 @@ def _drawn(machine: RewardMachine, kind: str) -> bytes:
         raise BadInput(
             "drawing a machine needs pygraphviz, which is not installed: pip install 'clew[draw]'"
         ) from None
-    return AGraph(string=to_dot(machine)).draw(format=kind, prog="dot")
+    picture = AGraph(string=to_dot(machine)).draw(format=kind, prog="dot")
+    assert picture is not None  # without a path, it is returned
+    return picture

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from json.decoder import scanstring
 from typing import NoReturn, TypeVar
 
 from clew.machines.formats.numbers import LONGEST
@@ -226,7 +225,7 @@ def _find(document: str, path: Sequence[str | int]) -> int:
         while True:
             name: str | int = nth
             if isinstance(key, str):
-                name, at = scanstring(document, at + 1)
+                name, at = decoder.raw_decode(document, at)
                 at = _skip(document, _skip(document, at) + 1)
             if name == key:
                 break
