@@ -123,3 +123,10 @@ def test_two_files_may_not_share_a_name(package: Path) -> None:
     with pytest.raises(BadInput, match="thing 'one' is registered twice"):
         things.names()
     assert registry.Entry("x", "module:attribute").identity == "module:attribute"
+
+
+@pytest.mark.parametrize("name", environments.names())
+def test_rewards_are_read_off_the_source(name: str) -> None:
+    entry = environments[name]
+    read = source.keys_of(*entry.identity.split(":"), "rewards")
+    assert read == tuple(environments.make(name).reward_variants())

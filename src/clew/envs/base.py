@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -19,6 +19,8 @@ from clew.validate import BadInput, finite_number, known_names, listing
 
 L = TypeVar("L")
 S = TypeVar("S")
+
+Rewards = dict[str, Callable[[Any], Mapping[str, float]]]
 
 # A table larger than this is not worth keeping: observations are then drawn one by one.
 ALPHABET_BYTES = 64 * 2**20
@@ -48,6 +50,11 @@ class Environment(abc.ABC, Generic[L, S]):
     """
 
     event_names: ClassVar[tuple[str, ...]]
+    rewards: ClassVar[Rewards]
+    """Reward variants by name: functions from the world to the price of every event that has one.
+
+    Another one is one more entry; `World.rewards["mine"] = …` adds it from elsewhere.
+    """
 
     # What a world is -----------------------------------------------------------------------
 
@@ -91,9 +98,9 @@ class Environment(abc.ABC, Generic[L, S]):
         """How many symbols there are, with a table or without; None if `obs` are the arrays."""
         return None if self.alphabet is None else len(self.alphabet)
 
-    @abc.abstractmethod
-    def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
+    def reward_variants(self) -> dict[str, Mapping[str, float]]:
         """The reward variants: for each, the price of every event that has one."""
+        return {name: prices(self) for name, prices in self.rewards.items()}
 
     # What happens in it --------------------------------------------------------------------
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Set
-from typing import NamedTuple
+from collections.abc import Set
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from clew.envs.base import Environment, Step
+from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
 from clew.envs.latent import Latent
 from clew.envs.worlds.memory_s import SIZES
@@ -54,6 +54,13 @@ class MemoryS(Environment[Level, State]):
     """Steps before truncation; 5 size² unless given."""
 
     event_names = ("goal", "wrong", "lateness", "move", "revisit", "step")
+    rewards: ClassVar[Rewards] = {
+        "sparse": lambda world: {"goal": 1.0},
+        "penalty": lambda world: {"goal": 1.0, "move": -1 / world.horizon},
+        "distractor": lambda world: {"goal": 1.0, "revisit": 0.1 * (1 / world.horizon)},
+        "native": lambda world: {"goal": 1.0, "lateness": -0.9},
+    }
+    """`native` is MiniGrid's own; the others are the study's, whose goal pays a flat +1."""
 
     def __post_init__(self) -> None:
         one_of("size", self.size, SIZES)
@@ -101,16 +108,6 @@ class MemoryS(Environment[Level, State]):
     def alphabet(self) -> np.ndarray:
         """58 observations for S13 with the 3×3 view, 105 with the 7×7 view."""
         return self.tables.alphabet
-
-    def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
-        """`native` is MiniGrid's own; the others are the study's, whose goal pays a flat +1."""
-        rate = 1 / self.horizon
-        return {
-            "sparse": {"goal": 1.0},
-            "penalty": {"goal": 1.0, "move": -rate},
-            "distractor": {"goal": 1.0, "revisit": 0.1 * rate},
-            "native": {"goal": 1.0, "lateness": -0.9},
-        }
 
     def level(self, key: PRNGKeyArray) -> Level:
         """Hallway length, then place in it, then objects: each uniform."""

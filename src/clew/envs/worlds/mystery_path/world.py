@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree, UInt8
 
-from clew.envs.base import Environment, Step
+from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
 from clew.envs.latent import Latent
 from clew.envs.worlds.mystery_path.images import Images
@@ -63,6 +63,17 @@ class MysteryPath(Environment[Level, State]):
     """Steps in an episode."""
 
     event_names = ("goal", "fall", "progress", "revisit", "returned", "step")
+    rewards: ClassVar[Rewards] = {
+        "sparse": lambda world: {"goal": 1.0},
+        "penalty": lambda world: {"goal": 1.0, "fall": -0.008 * 128 * (1 / world.max_steps)},
+        "aligned": lambda world: {"goal": 1.0, "progress": 0.1},
+        "distractor": lambda world: {
+            "goal": 1.0,
+            "revisit": 0.1 * (1 / world.max_steps),
+            "returned": 0.1 * (1 / world.max_steps),
+        },
+    }
+    """The study's arms. Its penalty, −1/T, is written −0.008 in the registry for T = 128."""
 
     def __post_init__(self) -> None:
         whole_number("size", self.size, 3, 16)
@@ -126,17 +137,6 @@ class MysteryPath(Environment[Level, State]):
     def decode(self, obs: Int[Array, "*batch"]) -> UInt8[Array, "*batch width height 3"]:
         """Look the image up, or draw it."""
         return self._images.draw(obs, jnp) if self.alphabet is None else super().decode(obs)
-
-    def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
-        """The study's arms. Its penalty, −1/T, is written −0.008 in the registry for T = 128."""
-        rate = 1 / self.max_steps
-        revisits = {"revisit": 0.1 * rate, "returned": 0.1 * rate}
-        return {
-            "sparse": {"goal": 1.0},
-            "penalty": {"goal": 1.0, "fall": -0.008 * 128 * rate},
-            "aligned": {"goal": 1.0, "progress": 0.1},
-            "distractor": {"goal": 1.0, **revisits},
-        }
 
     def level(self, key: PRNGKeyArray) -> Level:
         """A path between opposite sides."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from clew.envs.base import Environment, Step
+from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
 from clew.envs.latent import Latent
 from clew.envs.worlds.tiny_reproduce.picture import draw
@@ -52,6 +52,11 @@ class TinyReproduce(Environment[Level, State]):
     """Play the last token first, as in the study, or the first one first."""
 
     event_names = ("correct", "wrong", "total", "step")
+    rewards: ClassVar[Rewards] = {
+        "dense": lambda world: {"correct": 1 / world.k},
+        "sparse": lambda world: {"total": 1 / world.k},
+    }
+    """Return-matched without discounting: they differ only in when they pay."""
 
     def __post_init__(self) -> None:
         whole_number("k", self.k, 1, 1000)
@@ -92,10 +97,6 @@ class TinyReproduce(Environment[Level, State]):
     def alphabet(self) -> np.ndarray:
         """Symbols 0..v−1 are the tokens in the watch phase; v is the play phase."""
         return _alphabet(self.v)
-
-    def reward_variants(self) -> Mapping[str, Mapping[str, float]]:
-        """Return-matched without discounting: they differ only in when they pay."""
-        return {"dense": {"correct": 1 / self.k}, "sparse": {"total": 1 / self.k}}
 
     def level(self, key: PRNGKeyArray) -> Level:
         """Tokens are independent and uniform."""
