@@ -30,7 +30,7 @@ ALL = [
 def test_the_source_says_what_the_object_says(room: Registry[object], name: str) -> None:
     entry = room[name]
     factory = entry.factory()
-    read = source.outline(*entry.identity.split(":"))
+    read = source.outline(entry.identity)
     assert read.about == source.first_paragraph(inspect.getdoc(factory))
     assert read.options == tuple(inspect.signature(factory).parameters)
     assert set(entry.outline().options) == set(read.options) - set(entry.preset)
@@ -128,5 +128,5 @@ def test_two_files_may_not_share_a_name(package: Path) -> None:
 @pytest.mark.parametrize("name", environments.names())
 def test_rewards_are_read_off_the_source(name: str) -> None:
     entry = environments[name]
-    read = source.keys_of(*entry.identity.split(":"), "rewards")
+    read = source.keys_of(entry.identity, "rewards")
     assert read == tuple(environments.make(name).reward_variants())

@@ -57,7 +57,7 @@ class Entry(Generic[T]):
             factory = self.factory()
             about, options = factory.__doc__, tuple(inspect.signature(factory).parameters)
         else:
-            about, options = outline(*self.identity.split(":"))
+            about, options = outline(self.identity)
         free = tuple(option for option in options if option not in self.preset)
         return Outline(first_paragraph(about), free)
 

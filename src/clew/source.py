@@ -61,17 +61,19 @@ def registered(module: str) -> list[Registered] | None:
     return found
 
 
-def outline(module: str, attribute: str) -> Outline:
-    """Describe a class or function of a module."""
-    node = _definition(module, attribute)
+def outline(target: str) -> Outline:
+    """Describe the class or function `"module:name"`."""
+    module, _, name = target.partition(":")
+    node = _definition(module, name)
     if node is None:
         return Outline("", ())
     return Outline(first_paragraph(ast.get_docstring(node)), tuple(_options(module, node)))
 
 
-def keys_of(module: str, attribute: str, variable: str) -> tuple[str, ...]:
-    """The keys of a dictionary that is written out in the body of a class."""
-    node = _definition(module, attribute)
+def keys_of(target: str, variable: str) -> tuple[str, ...]:
+    """The keys of a dictionary that is written out in the body of the class `"module:name"`."""
+    module, _, name = target.partition(":")
+    node = _definition(module, name)
     for statement in node.body if node else ():
         if not isinstance(statement, ast.Assign | ast.AnnAssign):
             continue
