@@ -16,7 +16,8 @@ import jax
 import numpy as np
 
 from clew import bonuses, memory
-from clew.learner import Knobs, Pack, Settings, periods, tail_mean
+from clew.learner import Knobs, Pack, Settings, periods
+from clew.metrics import tail_mean
 
 STEPS = {"TinyReproduce": 10_000_000}
 KNOBS = {

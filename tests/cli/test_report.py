@@ -10,15 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from clew.analysis import Stored, read_store
-from clew.analysis.stored import tail
 from clew.analysis.table import EVALUATIONS, ROLLOUTS, records
 from clew.cli.report import report
 from clew.cli.run import execute
-from clew.learner import tail_mean
 from clew.store import Store, merge, scan
 from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput
@@ -137,9 +134,3 @@ def test_names_of_the_suite_are_found_when_asked_for() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_means_are_of_the_final_fifth() -> None:
-    for n in range(1, 60):
-        values = np.random.default_rng(n).random(n)
-        assert tail(values) == pytest.approx(tail_mean(values))

@@ -89,6 +89,7 @@ def test_every_arrival_has_the_value_of_its_own_episode(architecture: str, share
 
 def _step(program: Program, agent: Any, memory: Any, obs: Any, first: Any) -> Any:
     critic = agent.critic_backbone
-    seen = critic.see(program.observations, critic.symbols(program.observations), obs)
+    table = critic.encode_table(program.observations)
+    seen = critic.encode(program.observations, table, obs)
     memory, features = critic.step(memory, seen, first)
     return memory, agent.value(features)

@@ -69,12 +69,13 @@ def plain(network: NatureCnn, images: Any) -> Any:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def with_slope(size: int, way: str, network: NatureCnn, weights: Any) -> Any:
+def with_grads(size: int, way: str, network: NatureCnn, weights: Any) -> Any:
     observations = mystery(size)
+    table = jnp.asarray(observations.table)
     ways = {
-        "symbols": lambda network: network.of_symbols(observations),
-        "arrays": lambda network: network.of_arrays(observations, jnp.asarray(observations.table)),
-        "plain": lambda network: plain(network, jnp.asarray(observations.table)),
+        "symbols": lambda network: network.encode_table(observations),
+        "arrays": lambda network: network.encode_arrays(observations, table),
+        "plain": lambda network: plain(network, table),
     }
 
     def total(network: NatureCnn) -> Any:
@@ -101,16 +102,16 @@ def test_every_way_is_a_convolution(size: int, ways: tuple[str, ...]) -> None:
     weights = jnp.asarray(
         np.random.default_rng(1).normal(size=(len(observations.table), WIDTH)), "f4"
     )
-    expected = with_slope(size, "plain", cnn(size), weights)
+    expected = with_grads(size, "plain", cnn(size), weights)
     for way in ways:
-        near(with_slope(size, way, cnn(size), weights), expected)
+        near(with_grads(size, way, cnn(size), weights), expected)
 
 
 def test_arrays_are_a_batch_of_any_shape() -> None:
     observations = mystery(3)
     assert observations.table is not None
     images = jnp.asarray(observations.table[:6])
-    encode = jax.jit(lambda network, arrays: network.of_arrays(observations, arrays))
+    encode = jax.jit(lambda network, arrays: network.encode_arrays(observations, arrays))
     for batch in ((), (2, 3)):
         some = images[0] if batch == () else images.reshape(2, 3, *observations.shape)
         y = encode(cnn(3), some)
@@ -122,8 +123,8 @@ def test_runs_side_by_side_are_runs_alone() -> None:
     observations = mystery(3)
     two = jax.tree.map(lambda x: x * jnp.float32(0.9), cnn(3))
     stacked = jax.tree.map(lambda *x: jnp.stack(x), cnn(3), two)
-    beside = jax.jit(jax.vmap(lambda network: network.of_symbols(observations)))(stacked)
-    alone = jax.jit(lambda network: network.of_symbols(observations))
+    beside = jax.jit(jax.vmap(lambda network: network.encode_table(observations)))(stacked)
+    alone = jax.jit(lambda network: network.encode_table(observations))
     near(beside[0], alone(cnn(3)))
     near(beside[1], alone(two))
 
@@ -231,8 +232,8 @@ def test_the_perceptron_sees_the_flat_observation() -> None:
     for i, layer in enumerate(encoder.network.layers):
         x = x @ np.asarray(layer.weight, np.float64).T
         x = np.maximum(x, 0) if i < 2 else x
-    near(encoder.of_symbols(observations), x)
+    near(encoder.encode_table(observations), x)
     near(
-        encoder.of_arrays(observations, jnp.asarray(observations.table[:4]).reshape(2, 2, 6)),
+        encoder.encode_arrays(observations, jnp.asarray(observations.table[:4]).reshape(2, 2, 6)),
         x[:4].reshape(2, 2, -1),
     )

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from clew.learner import Knobs, Pack, execution, from_arrays, periods, tail_mean, to_arrays, train
+from clew.learner import Knobs, Pack, execution, from_arrays, periods, to_arrays, train
 from clew.learner.execution import Vmapped
+from clew.metrics import tail_mean
 from clew.validate import BadInput
 from tests.learner.conftest import close, one, pack_of, small
 

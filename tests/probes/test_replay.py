@@ -18,7 +18,6 @@ from clew import envs
 from clew.learner import Program, Settings
 from clew.learner.agent import Agent
 from clew.learner.evaluate import evaluate
-from clew.learner.run import precision_of
 from clew.probes import replay
 from clew.probes.replay import Recording, flat, new_memory, record, state_size, stride
 
@@ -71,7 +70,7 @@ def test_episodes_are_those_of_an_evaluation(both: tuple[str, Recording]) -> Non
     case, found = both
     program = program_of(case)
     prices = jnp.ones(len(program.env.event_names))
-    with jax.default_matmul_precision(precision_of(program)):
+    with jax.default_matmul_precision(program.precision):
         key = jax.random.key(SEED)
         expected = jax.jit(lambda a: evaluate(program, a, prices, key))(agent_of(case))
     assert found.success.mean() == pytest.approx(float(expected.success))
@@ -88,11 +87,11 @@ def stepper(case: str) -> Any:
     def step(state: Any, obs: Any, memories: Any, first: Any, key: Any) -> Any:
         after, features, seen = [], [], []
         for backbone, memory in zip((agent.actor, untrained), memories, strict=True):
-            sighted = backbone.see(observations, backbone.symbols(observations), obs[None])
+            sighted = backbone.encode(observations, backbone.encode_table(observations), obs[None])
             memory, feature = backbone.step(memory, sighted, first[None])
             after.append(memory)
             features.append(feature)
-            seen.append(sighted.encoded)
+            seen.append(sighted.embedding)
         action = jnp.argmax(agent.policy(features[0]), -1)[0]
         return *env.step(state, action, key), after, seen[0][0]
 
@@ -111,7 +110,7 @@ def by_hand(case: str, episode: int) -> list[dict[str, np.ndarray]]:
     memories: Any = [agent_of(case).actor.initial_state(1)] * 2
     first, found = np.arange(program.env.horizon) == 0, []
     for t in range(program.env.horizon):
-        with jax.default_matmul_precision(precision_of(program)):
+        with jax.default_matmul_precision(program.precision):
             state, result, memories, encoded = step(state, obs, memories, first[t], keys[t])
         memory, untrained = (np.asarray(flat(each))[0] for each in memories)
         found.append({"memory": memory, "observation": encoded, "untrained": untrained})

@@ -15,6 +15,7 @@ from clew.analysis.account import coefficients, common, configuration, reasons
 from clew.analysis.recipes import Named, Recipe, differing, named, recipe
 from clew.analysis.table import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, results
 from clew.machines.tasks import TaskSpec
+from clew.metrics import tail_mean
 from clew.store import CannotRead, Damaged, RunFolder, RunState, Store, scan
 from clew.validate import BadInput
 
@@ -22,7 +23,6 @@ STATUSES = {"begun": "running", "damaged": "missing", "unreadable": "missing"}
 """What the store says → what the analysis says; the rest have one name in both."""
 POINTS = 250
 """Of a run's rollouts, at most: neighbours are averaged."""
-TAIL = 0.2
 FALL, PENALTY = "fall", "penalty"
 UNNAMED = "its configuration does not name an arm and a seed"
 
@@ -106,11 +106,6 @@ def unlike(ours: Stored, theirs: Stored) -> list[str]:
     ]
 
 
-def tail(values: np.ndarray) -> float:
-    """Mean over the final fifth, as success is averaged."""
-    return float(np.mean(values[len(values) - max(1, round(TAIL * len(values))) :], dtype=float))
-
-
 def _read(run: RunFolder, row: RunState) -> _Kept:
     about: dict[str, Any] = {"status": STATUSES.get(row.status, row.status), "reason": row.reason}
     if row.status not in ("finished", "failed", "diverged"):
@@ -127,7 +122,7 @@ def _read(run: RunFolder, row: RunState) -> _Kept:
     fields = ("tail_mean", "final_success", "steps", "first_success", "normalised", "delivered")
     about |= {field: row.result.get(field) for field in fields}
     if "falls" in curve:
-        about["falls"] = tail(curve["falls"])
+        about["falls"] = float(tail_mean(np.asarray(curve["falls"], float)))
     return _Kept(about, curve, rollouts, provenance)
 
 

@@ -6,12 +6,11 @@ from clew.lazy import import_on_use
 
 if TYPE_CHECKING:
     from clew.learner.checkpoint import from_arrays, to_arrays
-    from clew.learner.history import History, tail_mean
     from clew.learner.pack import Pack
-    from clew.learner.program import Program
-    from clew.learner.run import RunParams, TrainState
+    from clew.learner.program import Program, RunParams
+    from clew.learner.run import TrainState
     from clew.learner.settings import Knobs, Settings
-    from clew.learner.training import Progress, periods, periods_in, train
+    from clew.learner.training import History, Progress, periods, periods_in, train
 
 __getattr__ = import_on_use(__name__)
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "from_arrays",
     "periods",
     "periods_in",
-    "tail_mean",
     "to_arrays",
     "train",
 ]

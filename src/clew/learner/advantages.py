@@ -1,116 +1,132 @@
-"""Values and advantages: what the critic thinks of a rollout, and how much better it went."""
+"""The critic's values of a rollout, and generalised advantage estimation."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Shaped
 
-from clew.learner.agent import Agent
+from clew.learner.agent import Agent, MemoryState
 from clew.learner.program import Program
 from clew.learner.rollout import Rollout, RunnerState, in_chunks
 
+Unroll = Callable[[MemoryState, Array, Array], tuple[MemoryState, Float[Array, "env time"]]]
+
 
 class CriticValues(NamedTuple):
-    """What the critic makes of a rollout."""
+    """What the critic says of a rollout."""
 
     value: Float[Array, "time env"]
-    """Of what was seen."""
+    """Of each observation."""
     next_value: Float[Array, "time env"]
-    """Of what was arrived at, in the same episode: where it was cut short, of its last view."""
-    memories: Any
+    """Of each next observation, in the same episode; not defined where that has terminated."""
+    memories: MemoryState
     """The critic's memory at the beginning of each chunk."""
 
 
 def critic_values(
     program: Program, agent: Agent, runner: RunnerState, rollout: Rollout
 ) -> tuple[RunnerState, CriticValues]:
-    """Let the critic see the rollout; `runner` are those after it, the critic's memory before it.
+    """Values of a rollout, and `runner` with the critic's memory after it.
 
     The critic is not needed to act, so it reads whole chunks at once, as it does in training.
     """
     observations, s = program.observations, program.settings
     critic = agent.critic_backbone
-    symbols = critic.symbols(observations)
-    obs, first = in_chunks((rollout.obs, rollout.first), s.chunk)
+    table = critic.encode_table(observations)
 
-    def chunk(memory: Any, now: Any) -> tuple[Any, Any]:
-        obs, first = now
-        after, features = critic.unroll(memory, critic.see(observations, symbols, obs), first)
-        return after, (agent.value(features), memory)
+    def unroll(
+        memory: MemoryState, obs: Array, first: Array
+    ) -> tuple[MemoryState, Float[Array, "env time"]]:
+        memory, features = critic.unroll(memory, critic.encode(observations, table, obs), first)
+        return memory, agent.value(features)
 
-    memory, (value, memories) = jax.lax.scan(chunk, runner.critic_memory, (obs, first))
+    def chunk(
+        memory: MemoryState, obs_and_first: tuple[Array, Array]
+    ) -> tuple[MemoryState, tuple[Array, MemoryState]]:
+        after, value = unroll(memory, *obs_and_first)
+        return after, (value, memory)
+
+    chunks = in_chunks((rollout.obs, rollout.first), s.chunk)
+    memory, (value, memories) = jax.lax.scan(chunk, runner.critic_memory, chunks)
     value = jnp.swapaxes(value, 1, 2).reshape(s.steps, s.envs)
-
-    def replay(start: Any, obs: Array, first: Array) -> Float[Array, "env time"]:
-        return agent.value(critic.unroll(start, critic.see(observations, symbols, obs), first)[1])
-
-    # what a step leads to is seen at the next one, except where the rollout ends or an episode is
-    # cut short
-    final = (jnp.arange(s.steps) == s.steps - 1)[:, None]
-    unseen = (final | rollout.truncated) & ~rollout.terminated
+    # the next observation is the following step's, except at the end of the rollout and where an
+    # episode was truncated
+    last = (jnp.arange(s.steps) == s.steps - 1)[:, None]
+    missing = (last | rollout.truncated) & ~rollout.terminated
     if s.truncation == "end":
-        unseen &= ~rollout.truncated
-    next_value = _looking_ahead(replay, unseen, jnp.roll(value, -1, 0), rollout, memories, s.chunk)
+        missing &= ~rollout.truncated
+    next_value = _bootstrap(unroll, missing, jnp.roll(value, -1, 0), rollout, memories, s.chunk)
     return runner._replace(critic_memory=memory), CriticValues(value, next_value, memories)
 
 
 def advantages(
     reward: Float[Array, "time env"],
-    valued: CriticValues,
+    values: CriticValues,
     terminated: Bool[Array, "time env"],
-    ended: Bool[Array, "time env"],
+    done: Bool[Array, "time env"],
     gamma: Float[Array, ""],
     gae_lambda: float,
 ) -> Float[Array, "time env"]:
     """Generalised advantage estimation (Schulman et al. 2016).
 
-    Nothing follows a terminated episode; a truncated one would have gone on, and is worth what
-    the critic says of its last view. Neither passes on what the next episode brings.
+    A terminated episode has no next value. A truncated one is bootstrapped from the value of its
+    last observation. Both are `done`: no advantage passes from one episode into another.
     """
-    td_error = reward + gamma * jnp.where(terminated, 0, valued.next_value) - valued.value
+    td_error = reward + gamma * jnp.where(terminated, 0, values.next_value) - values.value
 
-    def back(later: Array, now: Any) -> tuple[Array, Array]:
-        td_error, ended = now
-        advantage = td_error + gamma * gae_lambda * jnp.where(ended, 0, later)
+    def backwards(next_advantage: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
+        td_error, done = step
+        advantage = td_error + gamma * gae_lambda * jnp.where(done, 0, next_advantage)
         return advantage, advantage
 
     start = jnp.zeros_like(td_error[0])
-    return jax.lax.scan(back, start, (td_error, ended), reverse=True)[1]
+    return jax.lax.scan(backwards, start, (td_error, done), reverse=True)[1]
 
 
-def _looking_ahead(
-    replay: Any, unseen: Array, next_value: Array, rollout: Rollout, memories: Any, chunk: int
+def _bootstrap(
+    unroll: Unroll,
+    missing: Bool[Array, "time env"],
+    next_value: Float[Array, "time env"],
+    rollout: Rollout,
+    memories: MemoryState,
+    chunk: int,
 ) -> Float[Array, "time env"]:
-    """Put in the values of arrivals that the rollout does not go on from.
+    """Fill in the `missing` next values: those of observations that no step of the rollout acts on.
 
-    The memory with which such a view would be met exists nowhere; it is made again by replaying
-    the chunk up to there. This loops while any environment has one left. Truncation is rare:
-    mostly that is once, for the end of the rollout.
+    The critic's memory before such an observation is not stored, so its chunk is unrolled again up
+    to there. One round of the loop fills in one value of every environment. Truncation is rare, so
+    mostly there is one round, for the end of the rollout.
     """
-    envs = jnp.arange(unseen.shape[1])
+    envs = jnp.arange(missing.shape[1])
 
-    def more(carry: Any) -> Array:
-        return carry[0].any()
-
-    def settle(carry: Any) -> Any:
-        left, next_value = carry
-        t = jnp.argmax(left, axis=0)  # the next one in each environment, if there is one
+    def fill_one(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        missing, next_value = carry
+        t = jnp.argmax(missing, axis=0)  # the first in each environment; 0 if there is none
         which, place = t // chunk, t % chunk
-        window = (which * chunk)[:, None] + jnp.arange(chunk)
-        obs, first = (x[window, envs[:, None]] for x in (rollout.obs, rollout.first))
-        # one place more than a chunk, for the view after the chunk's last action
-        obs, first = (jnp.concatenate((x, x[:, :1]), 1) for x in (obs, first))
-        here = jnp.arange(chunk + 1) == (place + 1)[:, None]
-        final = rollout.next_obs[t, envs]
-        wide = here.reshape(here.shape + (1,) * (obs.ndim - 2))
-        obs = jnp.where(wide, final[:, None], obs)
+        obs, first = _chunk_with(rollout, which, place, rollout.next_obs[t, envs], chunk)
         start = jax.tree.map(lambda x: x[which, envs], memories)
-        value = replay(start, obs, first & ~here)[envs, place + 1]
-        present = left[t, envs]
-        value = jnp.where(present, value, next_value[t, envs])
-        return left.at[t, envs].set(False), next_value.at[t, envs].set(value)
+        value = unroll(start, obs, first)[1][envs, place + 1]
+        value = jnp.where(missing[t, envs], value, next_value[t, envs])
+        return missing.at[t, envs].set(False), next_value.at[t, envs].set(value)
 
-    return jax.lax.while_loop(more, settle, (unseen, next_value))[1]
+    return jax.lax.while_loop(lambda carry: carry[0].any(), fill_one, (missing, next_value))[1]
+
+
+def _chunk_with(
+    rollout: Rollout, which: Array, place: Array, next_obs: Shaped[Array, env * obs], chunk: int
+) -> tuple[Shaped[Array, "env time *obs"], Bool[Array, "env time"]]:
+    """One chunk of each environment, with `next_obs` after its step `place`, in the same episode.
+
+    It is one step longer than a chunk, since `place` may be the chunk's last step.
+    """
+    envs = jnp.arange(len(which))
+    steps = (which * chunk)[:, None] + jnp.arange(chunk)
+    obs, first = (x[steps, envs[:, None]] for x in (rollout.obs, rollout.first))
+    obs, first = (jnp.concatenate((x, x[:, :1]), 1) for x in (obs, first))
+    here = jnp.arange(chunk + 1) == (place + 1)[:, None]
+    broadcast = here.reshape(here.shape + (1,) * (obs.ndim - 2))
+    return jnp.where(broadcast, next_obs[:, None], obs), first & ~here

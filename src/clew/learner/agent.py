@@ -2,71 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray, Shaped
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs.observations import Observations, look_up
 from clew.layers import LayerNorm, Linear, gelu, scaled
 from clew.learner.encoders import Encoder, make_encoder
+from clew.learner.settings import Settings
 from clew.memory import Architecture
 
+MemoryState = PyTree[Array]
+"""The recurrent state in every environment; its structure is the architecture's."""
 
-class Encoded(NamedTuple):
-    """An observation, encoded, and what the memory reads in it."""
 
-    encoded: Float[Array, "*batch width"]
-    read: Any
+class Encoding(NamedTuple):
+    """Encoded observations."""
+
+    embedding: Float[Array, "*batch width"]
+    """The encoder's output."""
+    memory_input: PyTree[Array]
+    """What the memory computes from it without its state."""
 
 
 class Backbone(eqx.Module):
-    """Encoder and memory; its features are the encoder's output beside the memory's."""
+    """Encoder and memory; its features are the outputs of both, concatenated."""
 
     encoder: Encoder
     memory: Architecture
 
-    def symbols(self, observations: Observations) -> Encoded | None:
-        """Every symbol, seen once; None if the world has no table of them."""
-        return (
-            self._encode(self.encoder.of_symbols(observations))
-            if observations.table is not None
-            else None
-        )
+    def encode_table(self, observations: Observations) -> Encoding | None:
+        """Encode every symbol once; None if the world has no table of them."""
+        if observations.table is None:
+            return None
+        return self._encoding(self.encoder.encode_table(observations))
 
-    def see(
-        self, observations: Observations, symbols: Encoded | None, obs: Shaped[Array, "*any"]
-    ) -> Encoded:
-        """See observations, by looking them up if there is a table."""
-        if symbols is not None:
-            return look_up(symbols, obs)
-        return self._encode(self.encoder.of_arrays(observations, observations.arrays(obs)))
+    def encode(
+        self, observations: Observations, table: Encoding | None, obs: Shaped[Array, "*any"]
+    ) -> Encoding:
+        """Encode observations: by looking them up in `table`, if there is one."""
+        if table is not None:
+            return look_up(table, obs)
+        arrays = observations.arrays(obs)
+        return self._encoding(self.encoder.encode_arrays(observations, arrays))
 
     def step(
-        self, state: Any, seen: Encoded, first: Bool[Array, " env"]
-    ) -> tuple[Any, Float[Array, "env feature"]]:
+        self, state: MemoryState, encoding: Encoding, first: Bool[Array, " env"]
+    ) -> tuple[MemoryState, Float[Array, "env feature"]]:
         """Features of one step in every environment."""
-        state, y = jax.vmap(self.memory.step)(state, seen.read, first)
-        return state, jnp.concatenate((seen.encoded, y), -1)
+        state, y = jax.vmap(self.memory.step)(state, encoding.memory_input, first)
+        return state, jnp.concatenate((encoding.embedding, y), -1)
 
     def unroll(
-        self, state: Any, seen: Encoded, first: Bool[Array, "env time"]
-    ) -> tuple[Any, Float[Array, "env time feature"]]:
+        self, state: MemoryState, encoding: Encoding, first: Bool[Array, "env time"]
+    ) -> tuple[MemoryState, Float[Array, "env time feature"]]:
         """Features of a chunk of time in every environment."""
-        state, ys = jax.vmap(self.memory.unroll)(state, seen.read, first)
-        return state, jnp.concatenate((seen.encoded, ys), -1)
+        state, ys = jax.vmap(self.memory.unroll)(state, encoding.memory_input, first)
+        return state, jnp.concatenate((encoding.embedding, ys), -1)
 
-    def initial_state(self, envs: int) -> Any:
+    def initial_state(self, envs: int) -> MemoryState:
         """Empty memories."""
         return jax.tree.map(
             lambda leaf: jnp.zeros((envs, *leaf.shape), leaf.dtype), self.memory.initial_state()
         )
 
-    def _encode(self, encoded: Float[Array, "*batch width"]) -> Encoded:
-        return Encoded(encoded, self.memory.read(encoded))
+    def _encoding(self, embedding: Float[Array, "*batch width"]) -> Encoding:
+        return Encoding(embedding, self.memory.read(embedding))
 
 
 class CriticHead(eqx.Module):
@@ -89,42 +95,41 @@ class CriticHead(eqx.Module):
 
 
 class Agent(eqx.Module):
-    """Everything that PPO trains; each field is a component whose gradient is clipped alone."""
+    """Everything that PPO trains."""
 
     actor: Backbone
     critic: Backbone | None
-    """None if the critic reads the actor's features, without teaching them."""
+    """None if the backbone is shared: the critic's loss then does not train it."""
     policy: Linear
     value: CriticHead
 
     @property
     def critic_backbone(self) -> Backbone:
-        """The backbone that the critic reads."""
+        """The backbone whose features the critic's head reads."""
         return self.actor if self.critic is None else self.critic
 
 
 def make_agent(
     observations: Observations,
-    architecture: Any,
-    *,
-    encoder: str,
-    hidden: int,
-    encoder_width: int,
-    memory_width: int,
-    shared: bool,
+    make_memory: Callable[[int, int, PRNGKeyArray], Architecture],
+    settings: Settings,
     key: PRNGKeyArray,
 ) -> Agent:
-    """A new agent; `architecture(in_size, width, key)` makes a memory."""
+    """A new agent; `make_memory(in_size, width, key)` makes its memories."""
+    width, memory_width = settings.encoder_width, settings.memory_width
 
     def backbone(key: PRNGKeyArray) -> Backbone:
         encoder_key, memory_key = jax.random.split(key)
-        eyes = make_encoder(encoder, observations, hidden, encoder_width, encoder_key)
-        return Backbone(eyes, architecture(encoder_width, memory_width, memory_key))
+        encoder = make_encoder(
+            settings.encoder, observations, settings.encoder_hidden, width, encoder_key
+        )
+        return Backbone(encoder, make_memory(width, memory_width, memory_key))
 
     keys = jax.random.split(key, 4)
-    features = encoder_width + memory_width
-    both = jax.vmap(backbone)(keys[: 1 if shared else 2])
-    actor, *critic = (jax.tree.map(itemgetter(i), both) for i in range(1 if shared else 2))
+    n = 1 if settings.shared else 2
+    backbones = jax.vmap(backbone)(keys[:n])
+    actor, *critic = (jax.tree.map(itemgetter(i), backbones) for i in range(n))
+    features = width + memory_width
     return Agent(
         actor=actor,
         critic=critic[0] if critic else None,
@@ -133,43 +138,69 @@ def make_agent(
     )
 
 
-def components(agent: Agent) -> dict[str, Any]:
-    """The parts whose gradients are clipped apart from each other, in the order of the leaves."""
+def components(agent: Agent) -> dict[str, eqx.Module]:
+    """The parts whose gradients are clipped separately, in the order of the agent's leaves."""
     parts = {"actor encoder": agent.actor.encoder, "actor memory": agent.actor.memory}
     if agent.critic is not None:
         parts |= {"critic encoder": agent.critic.encoder, "critic memory": agent.critic.memory}
     return parts | {"actor head": agent.policy, "critic head": agent.value}
 
 
+class ActorStep(NamedTuple):
+    """What the actor did with one observation in every environment."""
+
+    memory: MemoryState
+    embedding: Float[Array, "env width"]
+    logits: Float[Array, "env action"]
+    action: Int[Array, " env"]
+
+
+def act(
+    agent: Agent,
+    observations: Observations,
+    table: Encoding | None,
+    memory: MemoryState,
+    obs: Shaped[Array, env * obs],
+    first: Bool[Array, " env"],
+    noise: Float[Array, "env action"] | None = None,
+) -> ActorStep:
+    """Encode the observation, update the memory, choose an action.
+
+    The likeliest action; with Gumbel `noise` added to the logits, a sample from the policy.
+    `table` is `agent.actor.encode_table(observations)`, computed once for many steps.
+    """
+    encoding = agent.actor.encode(observations, table, obs)
+    memory, features = agent.actor.step(memory, encoding, first)
+    logits = agent.policy(features)
+    action = jnp.argmax(logits if noise is None else logits + noise, -1)
+    return ActorStep(memory, encoding.embedding, logits, action)
+
+
 def policy_and_value(
     agent: Agent,
     observations: Observations,
-    states: tuple[Any, Any],
-    obs: Array,
+    memories: tuple[MemoryState, MemoryState],
+    obs: Shaped[Array, "env time *obs"],
     first: Bool[Array, "env time"],
 ) -> tuple[Float[Array, "env time action"], Float[Array, "env time"]]:
-    """Action logits and values over a chunk of time, from the states at its beginning."""
+    """Action logits and values over a chunk of time, from the actor's and the critic's memory
+    at its beginning."""
+
+    def features(backbone: Backbone, memory: MemoryState, obs: Array) -> Array:
+        encoding = backbone.encode(observations, backbone.encode_table(observations), obs)
+        return backbone.unroll(memory, encoding, first)[1]
+
     if agent.critic is None:
-        _, features = _unrolled(agent.actor, observations, states[0], obs, first)
-        return agent.policy(features), agent.value(jax.lax.stop_gradient(features))
+        shared = features(agent.actor, memories[0], obs)
+        return agent.policy(shared), agent.value(jax.lax.stop_gradient(shared))
     if jax.default_backend() == "cpu":
-        _, actor_features = _unrolled(agent.actor, observations, states[0], obs, first)
-        _, critic_features = _unrolled(agent.critic, observations, states[1], obs, first)
+        of_actor = features(agent.actor, memories[0], obs)
+        of_critic = features(agent.critic, memories[1], obs)
     else:
-        # side by side, the two backbones need half as many kernels
-        pair = jax.tree.map(lambda *both: jnp.stack(both), agent.actor, agent.critic)
-        start = jax.tree.map(lambda *both: jnp.stack(both), *states)
-        # and each with a copy of the observations, what they owe needs no transposing
+        # vmapped over the two backbones, an accelerator needs half as many kernels
+        backbones = jax.tree.map(lambda *both: jnp.stack(both), agent.actor, agent.critic)
+        start = jax.tree.map(lambda *both: jnp.stack(both), *memories)
+        # with a copy of the observations for each, their gradients need no transpose
         copies = jnp.broadcast_to(obs, (2, *obs.shape))
-        _, (actor_features, critic_features) = jax.vmap(
-            lambda backbone, state, obs: _unrolled(backbone, observations, state, obs, first)
-        )(pair, start, copies)
-    return agent.policy(actor_features), agent.value(critic_features)
-
-
-def _unrolled(
-    backbone: Backbone, observations: Observations, state: Any, obs: Array, first: Array
-) -> Any:
-    return backbone.unroll(
-        state, backbone.see(observations, backbone.symbols(observations), obs), first
-    )
+        of_actor, of_critic = jax.vmap(features)(backbones, start, copies)
+    return agent.policy(of_actor), agent.value(of_critic)

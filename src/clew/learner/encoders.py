@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import abc
 from functools import cache
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -22,8 +22,19 @@ CHANNELS = (32, 64, 64)
 SMALLEST = 36
 """Pixels along a side that three convolutions need."""
 
-Encoder = Any
-"""`of_symbols(observations)` and `of_arrays(arrays)`, both to [*batch, width]."""
+
+class Encoder(eqx.Module):
+    """From observations to vectors."""
+
+    @abc.abstractmethod
+    def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
+        """Every symbol of the world's table."""
+
+    @abc.abstractmethod
+    def encode_arrays(
+        self, observations: Observations, arrays: Float[Array, "*any"]
+    ) -> Float[Array, "*batch width"]:
+        """A batch of any shape."""
 
 
 def choose_encoder(kind: str, observations: Observations) -> str:
@@ -49,25 +60,25 @@ def make_encoder(
     return FlatMlp(mlp(key, observations.size, hidden, hidden, width))
 
 
-class FlatMlp(eqx.Module):
+class FlatMlp(Encoder):
     """Two hidden layers over the flat observation."""
 
     network: Mlp
 
-    def of_symbols(self, observations: Observations) -> Float[Array, "symbol width"]:
-        """Of every symbol."""
+    def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
+        """Every symbol, as any other array."""
         assert observations.table is not None
-        return self.network(jnp.asarray(observations.table.reshape(-1, observations.size)))
+        return self.encode_arrays(observations, jnp.asarray(observations.table))
 
-    def of_arrays(
+    def encode_arrays(
         self, observations: Observations, arrays: Float[Array, "*any"]
     ) -> Float[Array, "*batch width"]:
-        """Of arrays, whatever they are a batch of."""
+        """Arrays, flattened."""
         batch = arrays.shape[: arrays.ndim - len(observations.shape)]
         return self.network(arrays.reshape(*batch, -1))
 
 
-class NatureCnn(eqx.Module):
+class NatureCnn(Encoder):
     """Mnih et al. (2015): three convolutions, ReLU after each, and a linear layer.
 
     Written as matrix products over patches: with weights of their own for every run of a pack,
@@ -90,8 +101,8 @@ class NatureCnn(eqx.Module):
         sides = [_side(side) for side in shape[:2]]
         self.out = scaled(keys[3], width, sides[0] * sides[1] * CHANNELS[-1], 2**0.5)
 
-    def of_symbols(self, observations: Observations) -> Float[Array, "symbol width"]:
-        """Of every symbol, each distinct patch once."""
+    def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
+        """Every symbol; each distinct patch is convolved once."""
         patches = _patches(observations)
         x = jnp.zeros(())
         for layer, weights in zip(patches.layers, self.convolutions, strict=True):
@@ -104,10 +115,10 @@ class NatureCnn(eqx.Module):
         x = patches.images(x)
         return self.out(x.reshape(len(x), -1))
 
-    def of_arrays(
+    def encode_arrays(
         self, observations: Observations, arrays: Float[Array, "*any"]
     ) -> Float[Array, "*batch width"]:
-        """Of images, whatever they are a batch of."""
+        """A batch of images of any shape."""
         batch = arrays.shape[:-3]
         x = arrays.reshape(-1, *arrays.shape[-3:])
         for weights, (kernel, stride) in zip(self.convolutions, CONVOLUTIONS, strict=True):

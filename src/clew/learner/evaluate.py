@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs import priced
-from clew.learner.agent import Agent
+from clew.learner.agent import Agent, MemoryState, act
 from clew.learner.program import Program
 
 
@@ -24,15 +24,15 @@ class Evaluation(NamedTuple):
     """Of each kind in an episode."""
 
 
-class _Playing(NamedTuple):
-    t: Array
-    states: Any
-    obs: Array
-    memory: Any
-    alive: Array
-    success: Array
-    length: Array
-    events: Array
+class _EvalState(NamedTuple):
+    t: Int[Array, ""]
+    env_state: PyTree[Array]
+    obs: Shaped[Array, episode * obs]
+    memory: MemoryState
+    alive: Bool[Array, " episode"]
+    success: Bool[Array, " episode"]
+    length: Int[Array, " episode"]
+    events: Float[Array, "episode event"]
 
 
 def evaluate(
@@ -41,29 +41,27 @@ def evaluate(
     """Play `eval_episodes` episodes, each from reset to its end, taking the likeliest action."""
     env, observations, n = program.env, program.observations, program.settings.eval_episodes
     reset_key, step_key = jax.random.split(key)
-    symbols = agent.actor.symbols(observations)
+    table = agent.actor.encode_table(observations)
 
-    def step(now: _Playing) -> _Playing:
-        seen = agent.actor.see(observations, symbols, now.obs)
-        memory, features = agent.actor.step(now.memory, seen, jnp.full(n, now.t == 0))
-        action = jnp.argmax(agent.policy(features), -1)
+    def step(now: _EvalState) -> _EvalState:
+        acted = act(agent, observations, table, now.memory, now.obs, jnp.full(n, now.t == 0))
         keys = jax.random.split(jax.random.fold_in(step_key, now.t), n)
-        states, result = jax.vmap(env.step)(now.states, action, keys)
-        return _Playing(
+        env_state, result = jax.vmap(env.step)(now.env_state, acted.action, keys)
+        return _EvalState(
             t=now.t + 1,
-            states=states,
+            env_state=env_state,
             obs=result.obs,
-            memory=memory,
+            memory=acted.memory,
             alive=now.alive & ~(result.terminated | result.truncated),
             success=now.success | (now.alive & result.success),
             length=now.length + now.alive,
             events=now.events + now.alive[:, None] * result.events,
         )
 
-    states, obs = jax.vmap(env.reset)(jax.random.split(reset_key, n))
-    start = _Playing(
+    env_state, obs = jax.vmap(env.reset)(jax.random.split(reset_key, n))
+    start = _EvalState(
         t=jnp.int32(0),
-        states=states,
+        env_state=env_state,
         obs=obs,
         memory=agent.actor.initial_state(n),
         alive=jnp.ones(n, bool),

@@ -1,9 +1,9 @@
-"""Two ways to train many runs at once, for the two kinds of device there are.
+"""Executors: how a pack's runs are trained at once, for the two kinds of device there are.
 
-An accelerator takes all runs *together*: one program, vmapped over runs, because the work of one
-starves it. On a CPU batching buys nothing: XLA runs such a program on one core, its small products
-one after the other. There every core is a *lane*: the program of a single run, compiled once, is
-called for run after run from as many threads as there are cores.
+An accelerator trains all runs in one program, vmapped over runs, because one run alone leaves most
+of it idle. On a CPU, vmapping gains nothing: XLA runs such a program on one core, its small matrix
+products one after the other. There the program of a single run is compiled once, and called for run
+after run from as many threads as there are cores.
 """
 
 from __future__ import annotations
@@ -12,17 +12,23 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.stages import Wrapped
+from jaxtyping import PyTree
 
-from clew.learner.keys import unwrapped, wrapped
-from clew.learner.program import Program
-from clew.learner.run import EvalPeriod, RunParams, TrainState, init, period
+from clew.learner.checkpoint import key_data, wrap_like
+from clew.learner.program import Program, RunParams
+from clew.learner.run import EvalPeriod, TrainState, init, train_period
+from clew.learner.settings import Knobs
 
-GPU = {
+CompilerOptions = dict[str, str | bool]
+T = TypeVar("T")
+
+GPU: CompilerOptions = {
     # Whole loops become CUDA graphs, not only what is inside them: their kernels are so short that
     # launching each from the host takes longer than some of them run.
     "xla_gpu_enable_command_buffer": (
@@ -34,7 +40,7 @@ GPU = {
 
 
 class Executor(Protocol):
-    """How the runs of a pack are trained."""
+    """Trains the runs of a pack."""
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
@@ -43,7 +49,7 @@ class Executor(Protocol):
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
-        """One period of every run. `state` is used up by it."""
+        """One evaluation period of every run. `state` is donated: do not use it afterwards."""
         ...
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
@@ -61,7 +67,7 @@ class Vmapped:
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
-        """One period of every run, in one compiled call."""
+        """One evaluation period of every run, in one compiled call."""
         return _train_vmapped()(program, runs, state)
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
@@ -70,7 +76,7 @@ class Vmapped:
 
 
 class PerCore:
-    """The program of one run, on every core."""
+    """The program of one run, called for one run after another on every core."""
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
@@ -79,7 +85,7 @@ class PerCore:
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
-        """One period of every run, as many at a time as there are cores."""
+        """One evaluation period of every run, as many at a time as there are cores."""
         return _on_every_core(_train_one(program), runs, state)
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
@@ -87,82 +93,85 @@ class PerCore:
         _train_one(program)
 
 
-def executor_for(device: str) -> Executor:
-    """What suits a kind of device."""
-    return PerCore() if device == "cpu" else Vmapped()
+def default_executor() -> Executor:
+    """The one that suits the device."""
+    return PerCore() if jax.default_backend() == "cpu" else Vmapped()
 
 
 def cores() -> int:
     """How many this process may use."""
-    mine = getattr(os, "sched_getaffinity", None)
-    return len(mine(0)) if mine else os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def _on_every_core(work: Callable[..., Any], *packed: Any) -> Any:
-    """Call `work` on one run of `packed` after the other, and stack what it returns.
+def _on_every_core(function: Callable[..., T], *stacked: PyTree) -> T:
+    """Call `function` for every entry of the leading axis of `stacked`, and stack the results.
 
-    In numpy: as programs, to take a run out and to put it back would take seconds to compile.
+    In numpy: as jax programs, taking a run out and putting it back would take seconds to compile.
     """
-    runs = len(jax.tree.leaves(packed)[0])
-    host = jax.tree.map(_to_host, packed)
+    host = jax.tree.map(_to_host, stacked)
 
-    def alone(i: int) -> Any:
-        run = jax.tree.map(lambda like, leaf: wrapped(like, leaf[i]), packed, host)
-        return jax.block_until_ready(work(*run))
+    def call(i: int) -> T:
+        arguments = jax.tree.map(lambda like, leaf: wrap_like(like, leaf[i]), stacked, host)
+        return jax.block_until_ready(function(*arguments))
 
-    with ThreadPoolExecutor(cores()) as cores_in_use:
-        done = list(cores_in_use.map(alone, range(runs)))
+    with ThreadPoolExecutor(cores()) as threads:
+        results = list(threads.map(call, range(len(jax.tree.leaves(stacked)[0]))))
     return jax.tree.map(
-        lambda *leaves: wrapped(leaves[0], jnp.asarray(np.stack([*map(_to_host, leaves)]))), *done
+        lambda *leaves: wrap_like(leaves[0], jnp.asarray(np.stack([*map(_to_host, leaves)]))),
+        *results,
     )
 
 
-def _to_host(leaf: Any) -> np.ndarray:
-    return np.asarray(unwrapped(leaf))
+def _to_host(leaf: jax.Array) -> np.ndarray:
+    return np.asarray(key_data(leaf))
 
 
 @cache
 def _init_one(program: Program) -> Callable[[RunParams], TrainState]:
-    return _beginning(partial(init, program)).lower(_like_a_run(program)).compile()
+    return _jit_init(partial(init, program)).lower(_run_shapes(program)).compile()
 
 
 @cache
 def _train_one(
     program: Program,
 ) -> Callable[[RunParams, TrainState], tuple[TrainState, EvalPeriod]]:
-    run = _like_a_run(program)
+    run = _run_shapes(program)
     state = jax.eval_shape(partial(init, program), run)
-    program_of_one = jax.jit(partial(period, program), donate_argnums=1).lower(run, state)
-    # Beyond the first level LLVM takes a quarter longer, and what it makes is no faster.
-    return program_of_one.compile(compiler_options=_effort(1))
+    lowered = jax.jit(partial(train_period, program), donate_argnums=1).lower(run, state)
+    # Beyond the first level LLVM takes a quarter longer, and the program is no faster.
+    return lowered.compile(compiler_options=_cpu_options(1))
 
 
-def _like_a_run(program: Program) -> RunParams:
-    number: Any = jax.ShapeDtypeStruct((), jnp.float32)
-    prices: Any = jax.ShapeDtypeStruct((len(program.env.event_names),), jnp.float32)
-    seed: Any = jax.ShapeDtypeStruct((), jnp.uint32)
-    return RunParams(seed, prices, number, number, number, number)
+def _run_shapes(program: Program) -> RunParams:
+    return jax.eval_shape(lambda: RunParams.of(program, 0, {}, Knobs()))
 
 
 @cache
-def _init_vmapped() -> Callable[[Program, RunParams], TrainState]:
-    return _beginning(
-        lambda program, runs: jax.vmap(partial(init, program))(runs), static_argnums=0
-    )
+def _init_vmapped() -> Wrapped:
+    def init_runs(program: Program, runs: RunParams) -> TrainState:
+        return jax.vmap(partial(init, program))(runs)
+
+    return _jit_init(init_runs, static_argnums=0)
 
 
 @cache
-def _train_vmapped() -> Any:
-    def together(
+def _train_vmapped() -> Wrapped:
+    def train_runs(
         program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
-        return jax.vmap(partial(period, program))(runs, state)
+        return jax.vmap(partial(train_period, program))(runs, state)
 
     options = _gpu_options()
-    return jax.jit(together, static_argnums=0, donate_argnums=2, compiler_options=options)
+    return jax.jit(train_runs, static_argnums=0, donate_argnums=2, compiler_options=options)
 
 
-def _gpu_options() -> dict[str, Any] | None:
+def _jit_init(function: Callable[..., TrainState], static_argnums: int | None = None) -> Wrapped:
+    # It runs once: optimising it takes three times as long as it saves.
+    return jax.jit(function, static_argnums=static_argnums, compiler_options=_cpu_options(0))
+
+
+def _gpu_options() -> CompilerOptions | None:
     """Options for the compiler of a GPU, except those that the environment sets itself.
 
     None for AMD's: there loops as graphs are known to crash.
@@ -173,14 +182,9 @@ def _gpu_options() -> dict[str, Any] | None:
     return {name: value for name, value in GPU.items() if name not in given}
 
 
-def _beginning(function: Callable[..., TrainState], **options: Any) -> Any:
-    # It runs once: optimising it takes three times as long as it saves.
-    return jax.jit(function, compiler_options=_effort(0), **options)
-
-
-def _effort(level: int) -> dict[str, Any] | None:
-    """For the compiler on a CPU, unless the environment asks for another."""
+def _cpu_options(level: int) -> CompilerOptions | None:
+    """The optimisation level for the compiler on a CPU, unless the environment sets one."""
     option = "xla_backend_optimization_level"
     if jax.default_backend() != "cpu" or option in os.environ.get("XLA_FLAGS", ""):
         return None
-    return {option: level}
+    return {option: str(level)}

@@ -5,19 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from clew.bonuses import Bonus
 from clew.envs import Environment
-from clew.learner.execution import Executor, executor_for
-from clew.learner.program import Program
-from clew.learner.run import EvalPeriod, RunParams, TrainState, init
+from clew.learner.execution import Executor, default_executor
+from clew.learner.program import Options, Program, RunParams
+from clew.learner.run import EvalPeriod, TrainState, init
 from clew.learner.settings import Knobs, Settings
-from clew.validate import BadInput, whole_number
+from clew.validate import BadInput
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,10 +25,8 @@ class Pack:
     program: Program
     runs: RunParams
     """Every field with a leading axis over runs."""
-    executor: Executor = dataclasses.field(
-        default_factory=lambda: executor_for(jax.default_backend())
-    )
-    """How they are trained: together, or each core one of them."""
+    executor: Executor = dataclasses.field(default_factory=default_executor)
+    """How they are trained: vmapped, or one on every core."""
 
     @classmethod
     def of(
@@ -43,7 +39,7 @@ class Pack:
         seeds: Iterable[int] = (0,),
         knobs: Knobs | None = None,
         settings: Settings | None = None,
-        architecture_options: Mapping[str, Any] | None = None,
+        architecture_options: Options | None = None,
     ) -> Pack:
         """One arm, once for every seed."""
         program = Program.of(env, architecture, bonus, settings, architecture_options)
@@ -56,14 +52,9 @@ class Pack:
     def single(
         cls, program: Program, seed: int, reward: str | Mapping[str, float], knobs: Knobs
     ) -> Pack:
-        """One run of a program that is there already."""
-        numbers = dataclasses.asdict(knobs).items()
-        run = RunParams(
-            seed=jnp.array([whole_number("seed", seed, 0, 2**32 - 1)], jnp.uint32),
-            prices=jnp.asarray(np.float32(program.env.prices(reward)))[None],
-            **{name: jnp.array([value], jnp.float32) for name, value in numbers},
-        )
-        return cls(program, run)
+        """One run of a program that exists already."""
+        run = RunParams.of(program, seed, reward, knobs)
+        return cls(program, jax.tree.map(lambda leaf: leaf[None], run))
 
     @classmethod
     def join(cls, packs: Sequence[Pack]) -> Pack:
@@ -83,12 +74,12 @@ class Pack:
         """Every run before its first step."""
         return self.executor.begin(self.program, self.runs)
 
-    def like(self) -> TrainState:
+    def state_shapes(self) -> TrainState:
         """The shapes and types of such a state, without computing one."""
         return jax.eval_shape(jax.vmap(partial(init, self.program)), self.runs)
 
     def advance(self, state: TrainState) -> tuple[TrainState, EvalPeriod]:
-        """One period of every run. `state` is used up by it."""
+        """One evaluation period of every run. `state` is donated: do not use it afterwards."""
         return self.executor.advance(self.program, self.runs, state)
 
     def compile(self, state: TrainState) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -11,15 +11,16 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs.observations import Observations
-from clew.learner.agent import Agent, components, policy_and_value
-from clew.learner.program import Program
+from clew.learner.agent import Agent, MemoryState, components, policy_and_value
+from clew.learner.program import Program, RunParams
 from clew.learner.rollout import in_chunks, log_prob_of
 from clew.learner.settings import Settings
 
-ADAM: Any = optax.scale_by_adam(eps=1e-5)
+ADAM = optax.scale_by_adam(eps=1e-5)
+T = TypeVar("T")
 
 
-def init_optimiser(agent: Agent) -> Any:
+def init_optimiser(agent: Agent) -> optax.OptState:
     """The optimiser's state before its first step."""
     return ADAM.init(ravel_pytree(agent)[0])
 
@@ -37,7 +38,7 @@ class Batch(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What one minibatch, or the mean over an update's, looked like."""
+    """One minibatch in numbers, or the mean over an update's minibatches."""
 
     policy_loss: Float[Array, ""]
     value_loss: Float[Array, ""]
@@ -47,7 +48,7 @@ class Losses(NamedTuple):
     clipped: Float[Array, ""]
     """Share of steps whose ratio lies outside the clip range."""
     ratio_error: Float[Array, ""]
-    """Largest |ratio − 1|; at the first minibatch of an update nothing has changed yet."""
+    """Largest |ratio − 1|. At the first minibatch of an update it must be 0, but for rounding."""
 
 
 class UpdateMetrics(NamedTuple):
@@ -62,12 +63,12 @@ class UpdateMetrics(NamedTuple):
     finite: Bool[Array, ""]
 
 
-class _Progress(NamedTuple):
+class _UpdateState(NamedTuple):
     weights: Float[Array, " weight"]
-    optimiser: Any
-    done: Int[Array, ""]
+    optimiser: optax.OptState
+    minibatches: Int[Array, ""]
     stop: Bool[Array, ""]
-    total: Losses
+    losses: Losses
     norms: Float[Array, " component"]
     first_ratio_error: Float[Array, ""]
     finite: Bool[Array, ""]
@@ -76,68 +77,80 @@ class _Progress(NamedTuple):
 def update(
     program: Program,
     agent: Agent,
-    optimiser: Any,
-    batch: Batch,
-    memories: tuple[Any, Any],
-    knobs: Any,
+    optimiser: optax.OptState,
+    rollout: Batch,
+    memories: tuple[MemoryState, MemoryState],
+    params: RunParams,
     key: PRNGKeyArray,
     allowed: Bool[Array, ""],
-) -> tuple[Agent, Any, UpdateMetrics]:
-    """Several epochs over a rollout, ended early if the policy has moved too far.
+) -> tuple[Agent, optax.OptState, UpdateMetrics]:
+    """Several epochs over a rollout; none if it is not `allowed`.
 
-    A minibatch whose loss or gradient is not finite ends the update, and is not applied. Between
-    minibatches all weights are one vector: clipping and Adam are then a few operations, not a few
-    for every leaf, which is what a compiler spends its time on.
+    It stops before the first minibatch whose KL estimate is over 1.5 times the target, or whose
+    loss or gradient is not finite. `memories` are the actor's and the critic's at the beginning of
+    each chunk. Between minibatches all weights are one vector: clipping and Adam are then a few
+    operations, not a few for every leaf, which compiles much faster.
     """
     s = program.settings
     weights, as_agent = ravel_pytree(agent)
-    chunks, starts = _flat((in_chunks(batch, s.chunk), memories))
+    chunks, starts = jax.tree.map(  # [piece, env, …] → [piece · env, …]
+        lambda x: x.reshape(-1, *x.shape[2:]), (in_chunks(rollout, s.chunk), memories)
+    )
     batches = minibatches(key, s)
 
-    def body(now: _Progress) -> _Progress:
-        chosen = batches[now.done]
+    def minibatch(state: _UpdateState) -> _UpdateState:
+        chosen = batches[state.minibatches]
         batch, start = jax.tree.map(lambda x: x[chosen], (chunks, starts))
 
         def objective(agent: Agent) -> tuple[Array, Losses]:
-            return loss(agent, program.observations, s, batch, start, knobs.entropy)
+            return loss(agent, program.observations, s, batch, start, params.entropy)
 
-        (total, losses), grads = jax.value_and_grad(objective, has_aux=True)(as_agent(now.weights))
+        value_and_grad = jax.value_and_grad(objective, has_aux=True)
+        (total, losses), grads = value_and_grad(as_agent(state.weights))
         grads, norms = clip_components(grads, s.max_grad_norm)
         finite = jnp.isfinite(total) & jnp.isfinite(norms).all()
         apply = finite & (losses.kl <= 1.5 * s.target_kl)
-        change, optimiser = ADAM.update(grads, now.optimiser)
-        keep = _chosen(apply)
-        return _Progress(
-            weights=keep(now.weights - knobs.learning_rate * change, now.weights),
-            optimiser=keep(optimiser, now.optimiser),
-            done=now.done + apply,
+        updates, optimiser = ADAM.update(grads, state.optimiser)
+        updates = jax.tree.map(lambda update: params.learning_rate * update, updates)
+
+        def if_applied(new: T, old: T) -> T:
+            return jax.tree.map(lambda a, b: jnp.where(apply, a, b), new, old)
+
+        return _UpdateState(
+            weights=if_applied(state.weights - updates, state.weights),
+            optimiser=if_applied(optimiser, state.optimiser),
+            minibatches=state.minibatches + apply,
             stop=~apply,
-            total=keep(jax.tree.map(jnp.add, now.total, losses), now.total),
-            norms=keep(now.norms + norms, now.norms),
-            first_ratio_error=jnp.where(now.done == 0, losses.ratio_error, now.first_ratio_error),
+            losses=if_applied(jax.tree.map(jnp.add, state.losses, losses), state.losses),
+            norms=if_applied(state.norms + norms, state.norms),
+            first_ratio_error=jnp.where(
+                state.minibatches == 0, losses.ratio_error, state.first_ratio_error
+            ),
             finite=finite,
         )
 
-    nothing = _Progress(
+    start = _UpdateState(
         weights=weights,
         optimiser=optimiser,
-        done=jnp.int32(0),
+        minibatches=jnp.int32(0),
         stop=~allowed,
-        total=Losses(*jnp.zeros(len(Losses._fields))),
+        losses=Losses(*jnp.zeros(len(Losses._fields))),
         norms=jnp.zeros(len(components(agent))),
         first_ratio_error=jnp.float32(0),
         finite=jnp.bool_(True),
     )
-    end = jax.lax.while_loop(lambda now: ~now.stop & (now.done < len(batches)), body, nothing)
-    count = jnp.maximum(end.done, 1)
-    report = UpdateMetrics(
-        mean=jax.tree.map(lambda total: total / count, end.total),
+    end = jax.lax.while_loop(
+        lambda state: ~state.stop & (state.minibatches < len(batches)), minibatch, start
+    )
+    count = jnp.maximum(end.minibatches, 1)
+    metrics = UpdateMetrics(
+        mean=jax.tree.map(lambda total: total / count, end.losses),
         first_ratio_error=end.first_ratio_error,
         gradient_norm=end.norms / count,
-        minibatches=end.done,
+        minibatches=end.minibatches,
         finite=end.finite,
     )
-    return as_agent(end.weights), end.optimiser, report
+    return as_agent(end.weights), end.optimiser, metrics
 
 
 def loss(
@@ -145,19 +158,19 @@ def loss(
     observations: Observations,
     settings: Settings,
     batch: Batch,
-    start: tuple[Any, Any],
+    start: tuple[MemoryState, MemoryState],
     entropy_coef: Float[Array, ""],
 ) -> tuple[Float[Array, ""], Losses]:
     """PPO's clipped objective, the critic's squared error, and the entropy."""
     logits, value = policy_and_value(agent, observations, start, batch.obs, batch.first)
-    logs = jax.nn.log_softmax(logits)
+    log_probs = jax.nn.log_softmax(logits)
     log_ratio = log_prob_of(logits, batch.action) - batch.log_prob
     ratio = jnp.exp(log_ratio)
-    gain = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
-    bounded = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
-    policy_loss = -jnp.minimum(ratio * gain, bounded * gain).mean()
+    advantage = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
+    clipped_ratio = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+    policy_loss = -jnp.minimum(ratio * advantage, clipped_ratio * advantage).mean()
     value_loss = ((value - batch.target) ** 2).mean()
-    entropy = -(jnp.exp(logs) * logs).sum(-1).mean()
+    entropy = -(jnp.exp(log_probs) * log_probs).sum(-1).mean()
     total = policy_loss + settings.value_coef * value_loss - entropy_coef * entropy
     losses = Losses(
         policy_loss=policy_loss,
@@ -178,22 +191,13 @@ def minibatches(key: PRNGKeyArray, settings: Settings) -> Int[Array, "minibatch 
 
 
 def clip_components(
-    grads: Agent, largest: float
+    grads: Agent, max_norm: float
 ) -> tuple[Float[Array, " weight"], Float[Array, " component"]]:
-    """Each component's gradient, scaled to a norm of at most `largest`; the norms before that.
+    """The gradient as one vector, each component's scaled to at most `max_norm`; the norms before.
 
-    All of it as one vector, in the order of an agent's leaves.
+    The vector is in the order of an agent's leaves.
     """
     parts = [ravel_pytree(part)[0] for part in components(grads).values()]
     norms = jnp.stack([jnp.sqrt(jnp.sum(part**2)) for part in parts])
-    scale = jnp.minimum(1, largest / (norms + 1e-6))
+    scale = jnp.minimum(1, max_norm / (norms + 1e-6))
     return jnp.concatenate([part * scale[i] for i, part in enumerate(parts)]), norms
-
-
-def _flat(pieces: Any) -> Any:
-    """[piece, env, …] → [piece · env, …]."""
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), pieces)
-
-
-def _chosen(condition: Bool[Array, ""]) -> Any:
-    return lambda new, old: jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -1,14 +1,16 @@
-"""What a compiled program is made for: everything about a run that is not a number in an array."""
+"""What a compiled program is made for, and the numbers that are its arguments."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import jax
-from jaxtyping import PRNGKeyArray
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
 from clew import bonuses, envs, memory
 from clew.bonuses import Bonus
@@ -16,7 +18,10 @@ from clew.envs import Environment
 from clew.envs.observations import Observations
 from clew.learner.agent import Agent, make_agent
 from clew.learner.encoders import choose_encoder
-from clew.learner.settings import Settings
+from clew.learner.settings import Knobs, Settings
+from clew.validate import whole_number
+
+Options = Mapping[str, object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Program:
     architecture: str
     bonus: Bonus
     settings: Settings = dataclasses.field(default_factory=Settings)
-    architecture_options: tuple[tuple[str, Any], ...] = ()
+    architecture_options: tuple[tuple[str, object], ...] = ()
 
     @classmethod
     def of(
@@ -36,9 +41,9 @@ class Program:
         architecture: str,
         bonus: str | Bonus = "none",
         settings: Settings | None = None,
-        architecture_options: Mapping[str, Any] | None = None,
+        architecture_options: Options | None = None,
     ) -> Program:
-        """Worlds and bonuses may be given by name."""
+        """Environments and bonuses may be given by name."""
         return cls(
             env=envs.make(env) if isinstance(env, str) else env,
             architecture=architecture,
@@ -54,24 +59,41 @@ class Program:
 
     @cached_property
     def observations(self) -> Observations:
-        """How its networks look at the world."""
+        """The environment's observations as the networks' input."""
         return Observations(self.env)
+
+    @property
+    def precision(self) -> str | None:
+        """Of matrix products, as `jax.default_matmul_precision` wants it."""
+        return None if self.settings.precision == "default" else self.settings.precision
 
     def agent(self, key: PRNGKeyArray) -> Agent:
         """A new agent."""
         options = dict(self.architecture_options)
-        settings = self.settings
 
-        def architecture(in_size: int, width: int, key: PRNGKeyArray) -> memory.Architecture:
+        def make_memory(in_size: int, width: int, key: PRNGKeyArray) -> memory.Architecture:
             return memory.make(self.architecture, in_size, width, key=key, **options)
 
-        return make_agent(
-            self.observations,
-            architecture,
-            encoder=settings.encoder,
-            hidden=settings.encoder_hidden,
-            encoder_width=settings.encoder_width,
-            memory_width=settings.memory_width,
-            shared=settings.shared,
-            key=key,
+        return make_agent(self.observations, make_memory, self.settings, key)
+
+
+class RunParams(NamedTuple):
+    """What makes a run different from the others in its pack; in a pack, one entry a run."""
+
+    seed: UInt32[Array, "*run"]
+    prices: Float[Array, "*run event"]
+    learning_rate: Float[Array, "*run"]
+    gamma: Float[Array, "*run"]
+    entropy: Float[Array, "*run"]
+    bonus_coef: Float[Array, "*run"]
+
+    @classmethod
+    def of(
+        cls, program: Program, seed: int, reward: str | Mapping[str, float], knobs: Knobs
+    ) -> RunParams:
+        """Of one run of this program."""
+        return cls(
+            seed=jnp.uint32(whole_number("seed", seed, 0, 2**32 - 1)),
+            prices=jnp.asarray(np.float32(program.env.prices(reward))),
+            **{name: jnp.float32(value) for name, value in dataclasses.asdict(knobs).items()},
         )

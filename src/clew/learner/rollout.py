@@ -1,32 +1,35 @@
-"""Play: the actor's memory travels with it, and what PPO needs later is written down."""
+"""Collect a rollout: the policy acts in every environment, and what PPO needs is recorded."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs import Running, advance, begin, lay_out
-from clew.learner.agent import Agent
+from clew.learner.agent import Agent, MemoryState, act
 from clew.learner.program import Program
+
+T = TypeVar("T")
+Carry = tuple[Running, Bool[Array, " env"], MemoryState]
+KeysAndNoise = tuple[PRNGKeyArray, Float[Array, "..."]]
 
 
 class RunnerState(NamedTuple):
-    """The environments of one run and the memories that follow them, between rollouts."""
+    """The environments of one run and the agent's memories of them, between rollouts."""
 
     running: Running
     first: Bool[Array, " env"]
-    """Whether what is seen now begins an episode."""
-    actor_memory: Any
-    """The actor's memories."""
-    critic_memory: Any
-    """The critic's memories; the actor's own if the backbone is shared."""
+    """Whether the current observation is the first of its episode."""
+    actor_memory: MemoryState
+    critic_memory: MemoryState
+    """The same as the actor's if the backbone is shared."""
 
 
 class Rollout(NamedTuple):
-    """What happened, in the order of time."""
+    """The steps of a rollout, in the order of time."""
 
     obs: Shaped[Array, "time env *obs"]
     first: Bool[Array, "time env"]
@@ -51,50 +54,52 @@ def init_runner(program: Program, agent: Agent, key: PRNGKeyArray) -> RunnerStat
 
 def collect_rollout(
     program: Program, agent: Agent, runner: RunnerState, key: PRNGKeyArray
-) -> tuple[RunnerState, Rollout, Any]:
-    """Play one rollout: the runner after it, what happened, the actor's memory at each chunk."""
+) -> tuple[RunnerState, Rollout, MemoryState]:
+    """Returns the runner after the rollout, the rollout, and the actor's memory at the beginning
+    of each chunk of it."""
     env, observations, s = program.env, program.observations, program.settings
     level_key, step_key, noise_key = jax.random.split(key, 3)
     levels = jax.vmap(lambda k: lay_out(env, k, s.steps))(jax.random.split(level_key, s.envs))
     keys = jax.random.split(step_key, (s.steps, s.envs))
     noise = jax.random.gumbel(noise_key, (s.steps, s.envs, len(env.action_names)))
-    symbols = agent.actor.symbols(observations)
+    table = agent.actor.encode_table(observations)
 
-    def step(carry: Any, now: Any) -> tuple[Any, Rollout]:
+    def step(carry: Carry, keys_and_noise: KeysAndNoise) -> tuple[Carry, Rollout]:
         running, first, memory = carry
-        keys, noise = now
-        seen = agent.actor.see(observations, symbols, running.obs)
-        memory, features = agent.actor.step(memory, seen, first)
-        logits = agent.policy(features)
-        action = jnp.argmax(logits + noise, -1)  # a sample, by Gumbel's trick
-        after, result = jax.vmap(lambda *each: advance(env, *each))(levels, running, action, keys)
-        record = Rollout(
+        keys, noise = keys_and_noise
+        acted = act(agent, observations, table, memory, running.obs, first, noise)
+        after, result = jax.vmap(lambda *each: advance(env, *each))(
+            levels, running, acted.action, keys
+        )
+        transition = Rollout(
             obs=running.obs,
             first=first,
-            action=action,
-            log_prob=log_prob_of(logits, action),
+            action=acted.action,
+            log_prob=log_prob_of(acted.logits, acted.action),
             next_obs=result.obs,
             events=result.events,
             terminated=result.terminated,
             truncated=result.truncated,
             success=result.success,
         )
-        return (after, result.terminated | result.truncated, memory), record
+        return (after, result.terminated | result.truncated, acted.memory), transition
 
-    def chunk(carry: Any, now: Any) -> tuple[Any, Any]:
-        after, record = jax.lax.scan(step, carry, now)
-        return after, (record, carry[2])
+    def chunk(
+        carry: Carry, keys_and_noise: KeysAndNoise
+    ) -> tuple[Carry, tuple[Rollout, MemoryState]]:
+        after, transitions = jax.lax.scan(step, carry, keys_and_noise)
+        return after, (transitions, carry[2])
 
     # the stock of levels is new, and none of it is used
     running = runner.running._replace(used=jnp.zeros_like(runner.running.used))
     cut = jax.tree.map(lambda x: x.reshape(-1, s.chunk, *x.shape[1:]), (keys, noise))
     start = (running, runner.first, runner.actor_memory)
-    (running, first, memory), (record, memories) = jax.lax.scan(chunk, start, cut)
-    rollout = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), record)
+    (running, first, memory), (chunks, memories) = jax.lax.scan(chunk, start, cut)
+    rollout = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), chunks)
     return RunnerState(running, first, memory, runner.critic_memory), rollout, memories
 
 
-def in_chunks(rollout: Any, chunk: int) -> Any:
+def in_chunks(rollout: T, chunk: int) -> T:
     """Cut time into chunks: [time, env, …] → [piece, env, chunk, …], in every leaf."""
 
     def cut(x: Shaped[Array, "time env *rest"]) -> Shaped[Array, "piece env chunk *rest"]:
@@ -107,6 +112,6 @@ def log_prob_of(
     logits: Float[Array, "*batch action"], action: Int[Array, "*batch"]
 ) -> Float[Array, "*batch"]:
     """log π(action)."""
-    logs = jax.nn.log_softmax(logits)
-    # a sum over few actions; its transpose is no scatter
-    return (logs * jax.nn.one_hot(action, logits.shape[-1], dtype=logs.dtype)).sum(-1)
+    log_probs = jax.nn.log_softmax(logits)
+    # a sum over few actions: its gradient needs no scatter
+    return (log_probs * jax.nn.one_hot(action, logits.shape[-1], dtype=log_probs.dtype)).sum(-1)

@@ -1,12 +1,13 @@
-"""One run: a state, and what one period of training does to it. A pack is this, vmapped."""
+"""One run: its state, and what one evaluation period of training does to it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from clew.bonuses import BonusState, Transitions
 from clew.envs import priced
@@ -14,21 +15,11 @@ from clew.learner import ppo
 from clew.learner.advantages import advantages, critic_values
 from clew.learner.agent import Agent
 from clew.learner.evaluate import Evaluation, evaluate
-from clew.learner.program import Program
+from clew.learner.program import Program, RunParams
 from clew.learner.rollout import Rollout, RunnerState, collect_rollout, init_runner
 
 NEVER = -1
-
-
-class RunParams(NamedTuple):
-    """What makes a run different from the others in its pack. In a pack, arrays of these."""
-
-    seed: UInt32[Array, ""]
-    prices: Float[Array, " event"]
-    learning_rate: Float[Array, ""]
-    gamma: Float[Array, ""]
-    entropy: Float[Array, ""]
-    bonus_coef: Float[Array, ""]
+T = TypeVar("T")
 
 
 class TrainState(NamedTuple):
@@ -36,7 +27,7 @@ class TrainState(NamedTuple):
 
     key: PRNGKeyArray
     agent: Agent
-    optimiser: Any
+    optimiser: optax.OptState
     bonus: BonusState
     runner: RunnerState
     steps: Int[Array, ""]
@@ -48,23 +39,23 @@ class TrainState(NamedTuple):
 
 
 class RolloutRecord(NamedTuple):
-    """One rollout and the update that followed it."""
+    """One rollout and the update that followed it. Means are over the rollout's steps."""
 
     episodes: Float[Array, ""]
     """Ended in it."""
     successes: Float[Array, ""]
     reward: Float[Array, ""]
-    """A step, without the bonus."""
+    """Mean, without the bonus."""
     events: Float[Array, " event"]
-    """Of each kind, a step."""
+    """Mean of each kind."""
     bonus: Float[Array, ""]
-    """Raw score, a step."""
+    """Mean of the raw score."""
     normalised: Float[Array, ""]
-    """Divided by its running deviation and clipped: the paper's 'raw b', a step."""
+    """Mean score divided by its running deviation and clipped: the paper's 'raw b'."""
     delivered: Float[Array, ""]
-    """Times the coefficient: what is added to the reward, a step."""
+    """Mean of that times the coefficient: what is added to the reward."""
     explained_variance: Float[Array, ""]
-    """Share of the variance of the critic's targets that its values foretold."""
+    """1 − Var[target − value] / Var[target], of the critic."""
     report: ppo.UpdateMetrics
 
 
@@ -94,42 +85,42 @@ def init(program: Program, run: RunParams) -> TrainState:
     )
 
 
-def period(program: Program, run: RunParams, state: TrainState) -> tuple[TrainState, EvalPeriod]:
+def train_period(
+    program: Program, run: RunParams, state: TrainState
+) -> tuple[TrainState, EvalPeriod]:
     """`eval_every` rollouts with an update after each, then an evaluation."""
 
-    def once(state: TrainState, _: None) -> tuple[TrainState, RolloutRecord]:
+    def step(state: TrainState, _: None) -> tuple[TrainState, RolloutRecord]:
         return rollout_and_update(program, run, state)
 
-    with jax.default_matmul_precision(precision_of(program)):
-        state, records = jax.lax.scan(once, state, None, program.settings.eval_every)
+    with jax.default_matmul_precision(program.precision):
+        state, records = jax.lax.scan(step, state, None, program.settings.eval_every)
         key, eval_key = jax.random.split(state.key)
-        found = evaluate(program, state.agent, run.prices, eval_key)
-    # what a diverged run does no longer means anything
-    gone = state.diverged != NEVER
-    found = jax.tree.map(lambda x: jnp.where(gone, jnp.nan, x), found)
-    return state._replace(key=key), EvalPeriod(records, found)
+        evaluation = evaluate(program, state.agent, run.prices, eval_key)
+    evaluation = _nan_if(state.diverged != NEVER, evaluation)
+    return state._replace(key=key), EvalPeriod(records, evaluation)
 
 
 def rollout_and_update(
     program: Program, run: RunParams, state: TrainState
 ) -> tuple[TrainState, RolloutRecord]:
-    """Play, add the bonus, estimate advantages, improve."""
+    """Collect a rollout, add the bonus, estimate advantages, update the agent."""
     settings = program.settings
-    key, play_key, bonus_key, update_key = jax.random.split(state.key, 4)
-    runner, rollout, actor_memory = collect_rollout(program, state.agent, state.runner, play_key)
-    seen = Transitions(rollout.obs, rollout.first, rollout.action, rollout.next_obs)
+    key, rollout_key, bonus_key, update_key = jax.random.split(state.key, 4)
+    runner, rollout, actor_memory = collect_rollout(program, state.agent, state.runner, rollout_key)
+    transitions = Transitions(rollout.obs, rollout.first, rollout.action, rollout.next_obs)
     bonus, raw, normalised = state.bonus.intrinsic_rewards(
-        program.bonus, program.observations, seen, bonus_key
+        program.bonus, program.observations, transitions, bonus_key
     )
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
-    runner, valued = critic_values(program, state.agent, runner, rollout)
-    ended = rollout.terminated | rollout.truncated
+    runner, values = critic_values(program, state.agent, runner, rollout)
+    done = rollout.terminated | rollout.truncated
     advantage = advantages(
         reward + delivered,
-        valued,
-        ended if settings.truncation == "end" else rollout.terminated,
-        ended,
+        values,
+        done if settings.truncation == "end" else rollout.terminated,
+        done,
         run.gamma,
         settings.gae_lambda,
     )
@@ -139,11 +130,11 @@ def rollout_and_update(
         action=rollout.action,
         log_prob=rollout.log_prob,
         advantage=advantage,
-        target=advantage + valued.value,
+        target=advantage + values.value,
     )
     sound = state.diverged == NEVER
-    memories = (actor_memory, actor_memory if state.agent.critic is None else valued.memories)
-    agent, optimiser, report = ppo.update(
+    memories = (actor_memory, actor_memory if state.agent.critic is None else values.memories)
+    agent, optimiser, metrics = ppo.update(
         program, state.agent, state.optimiser, batch, memories, run, update_key, sound
     )
     after = TrainState(
@@ -154,10 +145,10 @@ def rollout_and_update(
         runner=runner,
         steps=state.steps + settings.rollout,
         first_success=_first_success(state, rollout),
-        diverged=jnp.where(sound & ~report.finite, state.steps, state.diverged),
+        diverged=jnp.where(sound & ~metrics.finite, state.steps, state.diverged),
     )
     record = RolloutRecord(
-        episodes=ended.sum().astype(jnp.float32),
+        episodes=done.sum().astype(jnp.float32),
         successes=rollout.success.sum().astype(jnp.float32),
         reward=reward.mean(),
         events=rollout.events.mean((0, 1)),
@@ -165,16 +156,14 @@ def rollout_and_update(
         normalised=normalised.mean(),
         delivered=delivered.mean(),
         explained_variance=1 - advantage.var() / (batch.target.var() + 1e-8),
-        report=report,
+        report=metrics,
     )
-    gone = after.diverged != NEVER
-    blank = jax.tree.map(lambda x: jnp.where(gone, jnp.nan, x.astype(jnp.float32)), record)
-    return after, blank
+    return after, _nan_if(after.diverged != NEVER, record)
 
 
-def precision_of(program: Program) -> str | None:
-    """As `jax.default_matmul_precision` wants it."""
-    return None if program.settings.precision == "default" else program.settings.precision
+def _nan_if(diverged: Bool[Array, ""], record: T) -> T:
+    """What a diverged run does no longer means anything."""
+    return jax.tree.map(lambda x: jnp.where(diverged, jnp.nan, x.astype(jnp.float32)), record)
 
 
 def _first_success(state: TrainState, rollout: Rollout) -> Int[Array, ""]:

@@ -14,9 +14,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from clew.envs import Asked, Latent
-from clew.learner.agent import Agent, Backbone
+from clew.learner.agent import Agent, Backbone, act
 from clew.learner.program import Program
-from clew.learner.run import precision_of
 from clew.probes.rows import Rows
 
 SEGMENT_BYTES = 32 * 2**20
@@ -99,7 +98,7 @@ def record(
     """
     reset_key, step_key = jax.random.split(jax.random.key(seed))
     untrained = new_memory(program, agent, seed, untrained_seed)
-    with jax.default_matmul_precision(precision_of(program)):
+    with jax.default_matmul_precision(program.precision):
         now = _begin(program, latent, agent, episodes, reset_key)
         width = state_size(program)
         steps = segment or segment_steps(width, episodes)
@@ -176,26 +175,24 @@ def _segment(
     step_key: PRNGKeyArray,
     start: _Now,
 ) -> tuple[_Now, _Seen]:
-    env, observations, actor = program.env, program.observations, agent.actor
-    symbols = [backbone.symbols(observations) for backbone in (actor, untrained)]
+    env, observations = program.env, program.observations
+    tables = [backbone.encode_table(observations) for backbone in (agent.actor, untrained)]
 
     def step(now: _Now, _: None) -> tuple[_Now, _Seen]:
         n = len(now.alive)
         first = jnp.full(n, now.t == 0)
-        seen = actor.see(observations, symbols[0], now.obs)
-        memory, features = actor.step(now.memory, seen, first)
+        acted = act(agent, observations, tables[0], now.memory, now.obs, first)
         other, _unused = untrained.step(
-            now.untrained, untrained.see(observations, symbols[1], now.obs), first
+            now.untrained, untrained.encode(observations, tables[1], now.obs), first
         )
         known, questions = jax.vmap(latent.look)(now.known, now.states)
-        action = jnp.argmax(agent.policy(features), -1)
         keys = jax.random.split(jax.random.fold_in(step_key, now.t), n)
-        states, result = jax.vmap(env.step)(now.states, action, keys)
+        states, result = jax.vmap(env.step)(now.states, acted.action, keys)
         after = _Now(
             t=now.t + 1,
             states=states,
             obs=result.obs,
-            memory=memory,
+            memory=acted.memory,
             untrained=other,
             known=known,
             alive=now.alive & ~(result.terminated | result.truncated),
@@ -203,7 +200,12 @@ def _segment(
             length=now.length + now.alive,
         )
         kept = _Seen(
-            now.t, now.alive, questions, flat(memory, half), seen.encoded, flat(other, half)
+            now.t,
+            now.alive,
+            questions,
+            flat(acted.memory, half),
+            acted.embedding,
+            flat(other, half),
         )
         return after, kept
 

@@ -104,7 +104,7 @@ def bytes_of(program: Program) -> int:
     sixty tensors of the memory's width in each of the two backbones, which is what the largest of
     the six, Mamba-2, was seen to hold.
     """
-    state = Pack.single(program, 0, {}, Knobs()).like()
+    state = Pack.single(program, 0, {}, Knobs()).state_shapes()
     held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     s = program.settings
     rows = s.chunk * s.chunks_per_batch

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from clew.learner import Pack, TrainState, from_arrays, periods, to_arrays
+from clew.learner import History, Pack, Program, TrainState, from_arrays, periods, to_arrays
+from clew.learner.agent import components
+from clew.learner.checkpoint import Named
+from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
 from clew.suite.planning import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
 from clew.suite.provenance import provenance
-from clew.suite.records import TrainingRecords, result_of, with_steps
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 
 STATE, RECORD, SPENT = "state/", "record/", "seconds"
+SCORES = ("bonus", "normalised")
 CHECKPOINT_EVERY = 120.0
 """Seconds of training that a crash may cost."""
 
@@ -32,15 +35,14 @@ def train_pack(
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
     pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
-    done, state, record, spent = _resume(pack, folder)
+    done, state, history = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
     meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))
     watch(meter.now("compiling"))
     saved = time.monotonic()
     for now in periods(pack, budget, state, done):
-        record.add(now.record)
-        spent += now.seconds
+        history.add(now)
         state, done = now.state, now.period
         meter.add(now)
         watch(meter.now("training"))
@@ -48,24 +50,23 @@ def train_pack(
             break
         late = time.monotonic() - saved >= checkpoint_every
         if late or stop.after(now.seconds):
-            folder.checkpoints.save(done, _checkpoint(state, record, spent), lease)
+            folder.checkpoints.save(done, _checkpoint(state, history), lease)
             saved = time.monotonic()
             if stop.after(now.seconds):
                 watch(meter.now("stopped"))
                 return False
     assert state is not None
-    _write(planned, folder, pack, state, record, spent, lease)
+    _write(planned, folder, pack, state, history, lease)
     folder.checkpoints.clear()
     watch(meter.now("finished"))
     return True
 
 
-def _resume(
-    pack: Pack, folder: PackFolder
-) -> tuple[int, TrainState | None, TrainingRecords, float]:
+def _resume(pack: Pack, folder: PackFolder) -> tuple[int, TrainState | None, History]:
+    settings = pack.program.settings
     found = folder.checkpoints.latest()
     if found is None:
-        return 0, None, TrainingRecords(), 0.0
+        return 0, None, History(settings)
     state = {k.removeprefix(STATE): v for k, v in found.arrays.items() if k.startswith(STATE)}
     record = {k.removeprefix(RECORD): v for k, v in found.arrays.items() if k.startswith(RECORD)}
     try:
@@ -76,13 +77,13 @@ def _resume(
             f"{str(folder.checkpoints.folder)!r} cannot be resumed from ({error}); go on with the "
             f"version that wrote it, or remove the folder to train these runs from their beginning"
         ) from None
-    return found.step, whole, TrainingRecords(record), float(found.arrays[SPENT])
+    return found.step, whole, History(settings, record, float(found.arrays[SPENT]))
 
 
-def _checkpoint(state: TrainState, record: TrainingRecords, spent: float) -> dict[str, np.ndarray]:
+def _checkpoint(state: TrainState, history: History) -> Named:
     arrays = {STATE + name: array for name, array in to_arrays(state).items()}
-    arrays |= {RECORD + name: array for name, array in record.arrays.items()}
-    return {**arrays, SPENT: np.array(spent)}
+    arrays |= {RECORD + name: array for name, array in history.arrays.items()}
+    return {**arrays, SPENT: np.array(history.seconds)}
 
 
 def _write(
@@ -90,32 +91,50 @@ def _write(
     folder: PackFolder,
     pack: Pack,
     state: TrainState,
-    record: TrainingRecords,
-    spent: float,
+    history: History,
     lease: Lease,
 ) -> None:
-    about = {**provenance(), "pack": folder.name, "runs": len(pack), "seconds": spent / len(pack)}
+    seconds = history.seconds / len(pack)
+    about = {**provenance(), "pack": folder.name, "runs": len(pack), "seconds": seconds}
     weights = to_arrays(state)
     for i, run in enumerate(folder.runs):
         if run.finished():
             continue  # this pack was retried for another run's sake
         kept: dict[str, Any] = {"provenance": about, "lease": lease}
-        alone = planned.runs[i].bonus == "none"
-        curve, diagnostics = with_steps(
-            pack.program, record.curve(i), record.diagnostics(i, without_bonus=alone)
-        )
+        curve, diagnostics = history.curve(i), history.diagnostics(i)
+        if planned.runs[i].bonus == "none":
+            # its pack's program may have a bonus for other runs: those scores are not this run's
+            diagnostics |= dict.fromkeys(SCORES, diagnostics["delivered"])
         kept |= {"curve": curve, "diagnostics": diagnostics}
         if (when := int(state.diverged[i])) >= 0:
             reason = f"a loss or gradient was not finite after {when} environment steps"
             run.write_failed(reason, status="diverged", **kept)
             continue
-        result = result_of(pack.program, state, i, curve, diagnostics)
+        result = _result(pack.program, state, i, curve, diagnostics)
         # another suite may hold the same run; the result that was there first stays
         with contextlib.suppress(Conflict):
             run.write_finished(result, agent=_actor(weights, i), **kept)
 
 
-def _actor(weights: dict[str, np.ndarray], run: int) -> dict[str, np.ndarray]:
+def _result(
+    program: Program, state: TrainState, run: int, curve: Named, diagnostics: Named
+) -> dict[str, Any]:
+    """What is stored of a finished run, as plain data."""
+    success = curve["success"].astype(float)
+    return {
+        "tail_mean": float(tail_mean(success)),
+        "final_success": float(success[-1]),
+        "evaluations": len(success),
+        "steps": int(state.steps[run]),
+        "first_success": int(state.first_success[run]),
+        "normalised": float(np.mean(diagnostics["normalised"], dtype=float)),
+        "delivered": float(np.mean(diagnostics["delivered"], dtype=float)),
+        "events": list(program.env.event_names),
+        "components": list(components(state.agent)),
+    }
+
+
+def _actor(weights: Named, run: int) -> Named:
     """What is needed to play: the critic has done its work."""
     parts = ("agent/actor/", "agent/policy/")
     return {
