@@ -117,7 +117,7 @@ def _bootstrap(
 
 
 def _chunk_with(
-    rollout: Rollout, which: Array, place: Array, next_obs: Shaped[Array, env * obs], chunk: int
+    rollout: Rollout, which: Array, place: Array, next_obs: Shaped[Array, "env ..."], chunk: int
 ) -> tuple[Shaped[Array, "env time *obs"], Bool[Array, "env time"]]:
     """One chunk of each environment, with `next_obs` after its step `place`, in the same episode.
 

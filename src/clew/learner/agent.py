@@ -160,7 +160,7 @@ def act(
     observations: Observations,
     table: Encoding | None,
     memory: MemoryState,
-    obs: Shaped[Array, env * obs],
+    obs: Shaped[Array, "env ..."],
     first: Bool[Array, " env"],
     noise: Float[Array, "env action"] | None = None,
 ) -> ActorStep:

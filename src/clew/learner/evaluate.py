@@ -27,7 +27,7 @@ class Evaluation(NamedTuple):
 class _EvalState(NamedTuple):
     t: Int[Array, ""]
     env_state: PyTree[Array]
-    obs: Shaped[Array, episode * obs]
+    obs: Shaped[Array, "episode ..."]
     memory: MemoryState
     alive: Bool[Array, " episode"]
     success: Bool[Array, " episode"]
