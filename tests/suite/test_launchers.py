@@ -190,7 +190,7 @@ def test_what_workers_tell_is_shown_as_if_they_were_here(
     ) -> list[str]:
         store = Store(config.store)
         tell("")
-        for each in plan(config.suite, store, 2):
+        for each in plan(config.suite, store, 2).packs:
             name = store.pack([run.config for run in each.runs]).name
             with store.claims().take(name) as lease:  # type: ignore[union-attr]
                 for what in ("compiling", "training", "finished"):

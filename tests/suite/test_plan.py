@@ -8,15 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.store import Store
 from clew.suite import PackSpec, RunSpec, Suite, find_suite, plan
-from clew.suite.planning import MOST, bytes_of, fitting_size, group_by_program
+from clew.suite.planning import (
+    MOST,
+    SPENT,
+    bytes_of,
+    fitting_size,
+    group_by_program,
+    retry_failed,
+)
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
+from tests.store.things import outcome
 from tests.suite.declared import rich, tiny
 
 SUITES: dict[str, Suite] = {
@@ -31,7 +40,7 @@ SUITES: dict[str, Suite] = {
 @settings(max_examples=10)
 def test_every_run_is_in_one_pack(tmp_path_factory: Any, name: str, size: int) -> None:
     suite = SUITES[name]
-    packs = plan(suite, Store(tmp_path_factory.mktemp("store")), size)
+    packs = plan(suite, Store(tmp_path_factory.mktemp("store")), size).packs
     runs = [run for each in packs for run in each.runs]
     assert len(runs) == len(set(runs)) == len(suite.runs())
     assert set(runs) == set(suite.runs())
@@ -42,7 +51,7 @@ def test_every_run_is_in_one_pack(tmp_path_factory: Any, name: str, size: int) -
 
 @pytest.mark.parametrize("name", SUITES)
 def test_a_pack_is_one_program(tmp_path: Path, name: str) -> None:
-    for each in plan(SUITES[name], Store(tmp_path), 5):
+    for each in plan(SUITES[name], Store(tmp_path), 5).packs:
         assert len(each.pack) == len(each.runs)  # joining refuses two programs
         assert len({run.steps for run in each.runs}) == 1
         assert each.periods == each.runs[0].steps // each.runs[0].settings.period
@@ -67,12 +76,12 @@ def test_none_has_its_own_program_where_there_is_no_other() -> None:
 
 def test_the_first_worker_decides(tmp_path: Path) -> None:
     suite = tiny(seeds=7)
-    first = plan(suite, Store(tmp_path), 3)
+    first = plan(suite, Store(tmp_path), 3).packs
     assert [len(each.runs) for each in first] == [3, 3, 1]
-    assert plan(suite, Store(tmp_path), 5) == first
-    assert plan(suite, Store(tmp_path)) == first
+    assert plan(suite, Store(tmp_path), 5).packs == first
+    assert plan(suite, Store(tmp_path)).packs == first
     # another suite is another plan
-    assert len(plan(tiny(seeds=8), Store(tmp_path), 8)) == 1
+    assert len(plan(tiny(seeds=8), Store(tmp_path), 8).packs) == 1
 
 
 @pytest.mark.parametrize("size", [0, -1])
@@ -88,7 +97,7 @@ def test_a_suite_without_blocks_is_refused() -> None:
 
 def test_on_a_cpu_a_pack_is_a_run_a_core(tmp_path: Path) -> None:
     assert fitting_size(("none", ()), tiny().runs()) == os.cpu_count()
-    sizes = {len(each.runs) for each in plan(tiny(seeds=9), Store(tmp_path))}
+    sizes = {len(each.runs) for each in plan(tiny(seeds=9), Store(tmp_path)).packs}
     assert max(sizes) == os.cpu_count()
 
 
@@ -125,3 +134,71 @@ def test_a_planned_pack_is_what_the_learner_gets() -> None:
     assert pack.runs.seed.tolist() == [5, 5]
     assert pack.runs.learning_rate.tolist() == pytest.approx([1e-3, 1e-2])
     assert pack.runs.bonus_coef.tolist() == [0, 0]
+
+
+def sizes(store: Store, suite: Suite) -> list[int]:
+    return [len(pack.runs) for pack in plan(suite, store).packs]
+
+
+def test_retry_with_a_size_plans_again(tmp_path: Path) -> None:
+    """What failed is planned again; a finished run keeps a pack, in case it is found damaged."""
+    store, suite = Store(tmp_path), tiny(seeds=6)
+    first = plan(suite, store, 4)
+    for run in suite.runs()[:4]:
+        store.run(run.config).write_failed("it broke", provenance={})
+    store.run(suite.runs()[5].config).write_finished(**outcome())
+    retry_failed(suite, store)
+    assert sizes(store, suite) == [4, 2]
+    retry_failed(suite, store, 3)
+    assert first.refresh()
+    assert [len(pack.runs) for pack in first.packs] == sizes(store, suite) == [1, 3, 2]
+    assert {run for pack in first.packs for run in pack.runs} == set(suite.runs())
+    assert first.packs[0].runs == (suite.runs()[5],)
+    retry_failed(suite, store, 3)
+    assert not first.refresh()
+    retry_failed(suite, store, 9)
+    assert sizes(store, suite) == [1, 5]
+    assert plan(suite, Store(tmp_path), 2).revision == 3
+
+
+def test_what_was_learned_is_kept_and_what_is_held_stays(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), tiny(seeds=9)
+    stopped, held, _ = plan(suite, store, 3).packs
+    arrays = {"state/steps": np.array([7, 8, 9]), SPENT: np.array(6.0)}
+    stopped.folder(store).checkpoints.save(5, arrays)
+    with store.claims().take(held.folder(store).name):  # type: ignore[union-attr]
+        retry_failed(suite, store, 2)
+    packs = plan(suite, store).packs
+    assert [len(pack.runs) for pack in packs] == [2, 1, 3, 2, 1]
+    assert packs[2] == held
+    for pack, steps, spent in ((packs[0], [7, 8], 4.0), (packs[1], [9], 2.0)):
+        found = pack.folder(store).checkpoints.latest()
+        assert found is not None
+        assert (found.step, found.arrays["state/steps"].tolist()) == (5, steps)
+        assert float(found.arrays[SPENT]) == spent
+    assert not stopped.folder(store).checkpoints.paths()
+    assert packs[3].folder(store).checkpoints.latest() is None
+
+
+def test_a_damaged_revision_is_as_if_it_had_not_been_written(tmp_path: Path) -> None:
+    store, suite = Store(tmp_path), tiny(seeds=4)
+    packs = plan(suite, store, 4)
+    packs.split(packs.packs[0])
+    assert sizes(store, suite) == [2, 2]
+    (newest,) = tmp_path.glob("plans/*-r2.json")
+    newest.write_bytes(newest.read_bytes()[:-9])
+    assert sizes(store, suite) == [4]
+    assert packs.refresh()
+    assert len(store.quarantined()) == 1
+
+
+def test_a_pack_is_split_once(tmp_path: Path) -> None:
+    """By whoever comes first; the other finds nothing left to split."""
+    suite = tiny(seeds=5)
+    ours, theirs = (plan(suite, Store(tmp_path), 5) for _ in range(2))
+    whole = ours.packs[0]
+    ours.split(whole)
+    theirs.split(whole)
+    assert ours.packs == theirs.packs
+    assert [len(pack.runs) for pack in theirs.packs] == [3, 2]
+    assert theirs.revision == 2

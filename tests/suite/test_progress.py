@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def packs_of(store: Store) -> list[str]:
-    return [store.pack([run.config for run in p.runs]).name for p in plan(tiny(), store, 2)]
+    return [pack.folder(store).name for pack in plan(tiny(), store, 2).packs]
 
 
 def test_a_change_is_told_at_once_and_numbers_now_and_then(

@@ -152,7 +152,7 @@ def test_a_store_is_taken_elsewhere_and_goes_on(finished: Path, tmp_path: Path, 
 
 def test_another_versions_checkpoint_is_refused_with_a_way_out(tmp_path: Path) -> None:
     suite, store = tiny(), Store(tmp_path)
-    pack = store.pack([run.config for run in plan(suite, store, 2)[0].runs])
+    pack = plan(suite, store, 2).packs[0].folder(store)
     pack.checkpoints.save(2, {"state/other": np.zeros(3), "seconds": np.array(1.0)})
     with pytest.raises(BadInput, match=rf"{pack.name}.*cannot be resumed from.*remove the folder"):
         trained(suite, tmp_path)
@@ -271,3 +271,26 @@ def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
             assert mine.keys() == theirs.keys()
             for name in mine:
                 np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-3, atol=1e-4)
+
+
+def test_retry_with_a_pack_size_plans_again(
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A size alone does not: other workers go by what was planned."""
+
+    def broken(*_: object) -> None:
+        raise ArithmeticError("it broke")
+
+    config = WorkerConfig(suite=tiny(), store=tmp_path, pack_size=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "periods", broken)
+        assert execute(config) == 3
+    single = dataclasses.replace(config, pack_size=1)
+    assert execute(single) == 3
+    assert "4 runs in 2 packs" in capsys.readouterr().out
+    assert execute(single, retry=True) == 0
+    assert "4 runs in 4 packs" in capsys.readouterr().out
+    assert results(tmp_path) == results(finished)

@@ -23,6 +23,7 @@ WIDE = 130
 NAME, BAR = 24, 10
 """Columns for each where there is not."""
 BESIDE = NAME + BAR + 16
+SAID = {"split": "out of memory; its runs go on in smaller packs"}
 SAY_EVERY = 60.0
 """Seconds between two lines about the whole, where there is no terminal to draw bars on."""
 
@@ -75,8 +76,8 @@ class Display:
         if step.what == "found":
             return
         self._show(step)
-        if step.what in ("finished", "stopped", "failed"):
-            words = ", ".join(filter(None, (step.what, in_words(step))))
+        if step.what in ("finished", "stopped", "failed", "split"):
+            words = ", ".join(filter(None, (SAID.get(step.what, step.what), in_words(step))))
             self.console.print(f"{step.name}: {words}", highlight=False, soft_wrap=True)
         elif self._lines and self._clock() - self._said >= SAY_EVERY:
             self._said = self._clock()
@@ -118,6 +119,10 @@ class Whole:
 
     def add(self, step: PackProgress) -> None:
         """A step of any pack."""
+        if step.what == "split":
+            self._last.pop(step.name, None)
+            self._pace.pop(step.name, None)
+            return
         self._last[step.name] = step
         if step.period < step.periods and not math.isnan(step.left):
             self._pace[step.name] = step.left / (step.periods - step.period)

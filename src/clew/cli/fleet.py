@@ -12,6 +12,7 @@ from clew.store import Store
 from clew.suite import Stop
 from clew.suite.launchers import Resources, WorkerConfig, launcher
 from clew.suite.launchers.watching import ProgressWatcher
+from clew.suite.planning import retry_failed
 
 EXIT_FAILED, EXIT_LEFT, EXIT_WORKER = 3, 4, 5
 
@@ -23,9 +24,8 @@ def dispatch(
     launch = launcher(on)
     console, store = console_for(as_json), Store(config.store)
     runs = config.suite.runs()
-    if retry:  # once, here: a worker that starts later must not forget what failed meanwhile
-        for run in runs:
-            store.run(run.config).retry()
+    if retry:
+        retry_failed(config.suite, store, config.pack_size)
     said = f"{config.suite.name}: {len(runs)} runs, results in {config.store}"
     console.print(said, highlight=False, markup=False, soft_wrap=True)
     watcher, stop = ProgressWatcher(store, config.suite), Stop()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +14,10 @@ from clew.cli.display import Display, console_for
 from clew.cli.fleet import dispatch, exit_code, stay_off_devices
 from clew.cli.tables import summary
 from clew.store import Store
-from clew.suite import PackProgress, PackSpec, Stop, find_suite, plan, seconds_of, work
+from clew.suite import PackProgress, Stop, find_suite, plan, seconds_of, work
 from clew.suite.launchers import Resources, WorkerConfig
 from clew.suite.launchers.local import LocalWorkers
+from clew.suite.planning import SuitePlan, retry_failed
 from clew.suite.progress import OnProgress
 from clew.suite.tensorboard import write_tensorboard
 
@@ -51,10 +51,11 @@ def run(
     Args:
         suite: A suite that ships (see `clew list`), or a TOML file of your own.
         store: Folder for the results; several workers may share one.
-        pack_size: Runs trained side by side; chosen for this device if not given.
+        pack_size: Runs trained side by side; chosen for this device if not given. What a store has
+            planned already stays so, unless --retry is given too.
         time_limit: Stop at a checkpoint after so long, such as 25m.
         checkpoint_every: What a crash may cost, in time; after every evaluation with 0s.
-        retry: Train runs again that failed or diverged.
+        retry: Train runs again that failed or diverged, with --pack-size in packs of that size.
         tensorboard: Write TensorBoard's files too, into the store.
         json: Print one JSON object a line instead of progress bars.
         on: Where the workers run: here, or on a cluster that sees the store's folder too.
@@ -99,14 +100,13 @@ def execute(
     if workers > 1:
         stay_off_devices()
     store, runs = Store(config.store), config.suite.runs()
+    if retry:
+        retry_failed(config.suite, store, config.pack_size)
     packs = plan(config.suite, store, config.pack_size)
-    if retry:  # once, here: a worker that starts later must not forget what failed meanwhile
-        for run in runs:
-            store.run(run.config).retry()
-    said = f"{config.suite.name}: {len(runs)} runs in {len(packs)} packs, results in {config.store}"
-    console.print(said, highlight=False, markup=False, soft_wrap=True)
-    display = Display(console, sum(each.periods for each in packs), as_json)
-    watch = _boarding(store, packs, display) if tensorboard else display
+    said = f"{len(runs)} runs in {len(packs.packs)} packs, results in {config.store}"
+    console.print(f"{config.suite.name}: {said}", highlight=False, markup=False, soft_wrap=True)
+    display = Display(console, packs.periods, as_json)
+    watch = _watching(store, packs, display, tensorboard)
     stopped, failures = _train(config, store, packs, workers, console, display, watch)
     counts = summary(console, store, runs, as_json)
     for failure in failures:
@@ -119,7 +119,7 @@ def execute(
 def _train(
     config: WorkerConfig,
     store: Store,
-    packs: Sequence[PackSpec],
+    packs: SuitePlan,
     workers: int,
     console: Console,
     display: Display,
@@ -142,16 +142,18 @@ def _train(
     return outcome.stopped, []
 
 
-def _boarding(store: Store, packs: Sequence[PackSpec], then: OnProgress) -> OnProgress:
-    """Write TensorBoard's files for what is finished already, and for each pack when it is."""
-    folders = [store.pack([run.config for run in each.runs]) for each in packs]
-    runs = {folder.name: folder.runs for folder in folders}
-    for members in runs.values():
-        write_tensorboard(store, members)
+def _watching(store: Store, packs: SuitePlan, display: Display, tensorboard: bool) -> OnProgress:
+    """Show progress, and write TensorBoard's files of packs that are finished, now or already."""
+    for pack in packs.packs if tensorboard else ():
+        write_tensorboard(store, pack.folder(store).runs)
 
-    def watch(step: PackProgress) -> None:
-        if step.what == "finished":
-            write_tensorboard(store, runs[step.name])
-        then(step)
+    def watch(progress: PackProgress) -> None:
+        if packs.refresh():
+            display.expect(packs.periods)
+        if tensorboard and progress.what == "finished":
+            folders = (pack.folder(store) for pack in packs.packs)
+            runs = next(folder.runs for folder in folders if folder.name == progress.name)
+            write_tensorboard(store, runs)
+        display(progress)
 
     return watch

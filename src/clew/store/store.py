@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -59,25 +60,29 @@ class Store:
         """Every pack's folder, by name."""
         yield from _children(self.packs_folder)
 
-    def agreed(self, name: str, proposal: Mapping[str, object]) -> JsonObject:
-        """What all workers on this store go by: the proposal of whoever made one first."""
-        while (found := self.agreement(name)) is None:
-            if self.read_only:
-                return plain(proposal)
-            with contextlib.suppress(FileExistsError):
-                path, header = self._agreement(name)
-                write_document(path, header, plain(proposal), overwrite=False)
-        return found
-
-    def agreement(self, name: str) -> JsonObject | None:
-        """What they go by, if anything was proposed."""
-        try:
-            return read_document(*self._agreement(name))
-        except Damaged as damage:
-            self._quarantine.put(damage)
-        except FileNotFoundError:
-            pass
+    def plan(self, name: str) -> tuple[int, JsonObject] | None:
+        """The newest revision of a plan that all workers on this store follow, and its number."""
+        while numbers := self._revisions(name):
+            path, header = self._revision(name, max(numbers))
+            try:
+                return max(numbers), read_document(path, header)
+            except Damaged as damage:
+                if self._quarantine.put(damage).moved_to is None:
+                    return None
+            except FileNotFoundError:
+                continue
         return None
+
+    def propose(self, name: str, revision: int, data: Mapping[str, object]) -> bool:
+        """Write a revision of a plan; False if somebody has written it before."""
+        if self.read_only:
+            raise BadInput(f"{str(self.root)!r} was opened to be read; no plan can be made in it")
+        path, header = self._revision(name, revision)
+        try:
+            write_document(path, header, plain(data), overwrite=False)
+        except FileExistsError:
+            return False
+        return True
 
     def require_writable(self) -> None:
         """Raise `CannotWrite` now, rather than after long work whose result would have no place."""
@@ -94,8 +99,18 @@ class Store:
         """Every damaged file that was ever found: what it was, why, when, and where it lies."""
         return self._quarantine.listed()
 
-    def _agreement(self, name: str) -> tuple[Path, Header]:
-        return self.root / PLANS / f"{slug(name)}.json", Header("plan", name)
+    def _revisions(self, name: str) -> list[int]:
+        """Numbers of those that are there."""
+        try:
+            names = os.listdir(self.root / PLANS)
+        except FileNotFoundError:
+            return []
+        found = (re.fullmatch(rf"{slug(name)}(?:-r(\d+))?\.json", each) for each in names)
+        return [int(match[1] or 1) for match in found if match]
+
+    def _revision(self, name: str, number: int) -> tuple[Path, Header]:
+        ending = "" if number == 1 else f"-r{number}"
+        return self.root / PLANS / f"{slug(name)}{ending}.json", Header("plan", name)
 
     def _open(self) -> None:
         if self.root.exists() and not self.root.is_dir():

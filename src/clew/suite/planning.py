@@ -1,12 +1,14 @@
 """From runs to packs, decided once for a store.
 
 Packs are what workers claim, so all workers on a store must agree on them, whatever machine each
-runs on: the first one writes the plan, the others follow it.
+runs on: the first one writes the plan, the others follow it. A plan is changed by writing its next
+revision, which one of several writers does and the others then see: when a pack was too large for
+the memory of a device, or when a person asks for another size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -14,8 +16,9 @@ import jax
 
 from clew.learner import Knobs, Pack, Program
 from clew.learner.execution import cores
-from clew.store import Store, digest
-from clew.suite.options import Options
+from clew.store import PackFolder, Store, digest
+from clew.store.canonical import JsonObject
+from clew.suite.schema import Options
 from clew.suite.spec import RunSpec
 from clew.suite.suite import Suite
 from clew.validate import whole_number
@@ -24,6 +27,8 @@ Groups = list[tuple[tuple[str, Options], list[RunSpec]]]
 """A program's bonus, and the runs that it trains."""
 MOST = 256
 """Runs in a pack: beyond it an accelerator gains nothing."""
+SPENT = "seconds"
+"""In a checkpoint, what the pack took so far. All its other arrays begin with an axis over runs."""
 
 
 class PackSpec(NamedTuple):
@@ -49,23 +54,132 @@ class PackSpec(NamedTuple):
         program = self.program
         return Pack.join([run.pack(program) for run in self.runs])
 
+    def folder(self, store: Store) -> PackFolder:
+        """Where its checkpoints and results are."""
+        return store.pack([run.config for run in self.runs])
 
-def plan(suite: Suite, store: Store, pack_size: int | None = None) -> list[PackSpec]:
+
+class SuitePlan:
+    """The packs of a suite in one store, as the newest revision of the plan has them."""
+
+    def __init__(self, store: Store, groups: Groups) -> None:
+        """Made by `plan` and `existing_plan`: there must be one in the store."""
+        self._store, self._groups, self._name = store, groups, _name(groups)
+        self.revision, self.packs = 0, list[PackSpec]()
+        self.refresh()
+
+    @property
+    def periods(self) -> int:
+        """Of all packs together."""
+        return sum(pack.periods for pack in self.packs)
+
+    def refresh(self) -> bool:
+        """Follow the newest revision; whether it is another than before."""
+        found = self._store.plan(self._name)
+        if found is None or found[0] == self.revision:
+            return False
+        self.revision, self.packs = found[0], _packs(self._groups, found[1])
+        return True
+
+    def split(self, pack: PackSpec) -> None:
+        """Put smaller packs in the place of one that was too large; for the holder of its lease."""
+        done, left = self._finished_and_left(pack)
+        parts = [done, *_cut(left, (len(left) + 1) // 2)]
+        self._revise(lambda packs: _replaced(packs, {pack: _made_of(pack, parts)}))
+
+    def resize(self, pack_size: int) -> None:
+        """Plan again what nobody is training now, in packs of another size.
+
+        Packs that have a checkpoint are cut, so that what they have learned is kept, and never
+        joined.
+        """
+        whole_number("pack_size", pack_size, 1)
+        self._revise(lambda packs: self._resized(packs, pack_size))
+
+    def _resized(self, packs: list[PackSpec], size: int) -> list[PackSpec]:
+        parts: dict[PackSpec, list[PackSpec]] = {}
+        loose: dict[object, list[RunSpec]] = {}
+        first: dict[object, PackSpec] = {}
+        for pack in packs:
+            folder, (done, left) = pack.folder(self._store), self._finished_and_left(pack)
+            if not left or self._held(folder.name):
+                continue
+            if folder.checkpoints.paths():
+                parts[pack] = _made_of(pack, [done, *_cut(left, size)])
+            else:
+                parts[pack] = _made_of(pack, [done])
+                key = program_key(pack.runs[0]), pack.bonus
+                first.setdefault(key, pack)
+                loose.setdefault(key, []).extend(left)
+        joined = [_made_of(first[key], _cut(runs, size)) for key, runs in loose.items()]
+        return _replaced(packs, parts) + [pack for packs in joined for pack in packs]
+
+    def _finished_and_left(self, pack: PackSpec) -> tuple[list[RunSpec], list[RunSpec]]:
+        done = {run for run in pack.runs if self._store.run(run.config).finished()}
+        left = [run for run in pack.runs if run not in done]
+        return [run for run in pack.runs if run in done], left
+
+    def _held(self, name: str) -> bool:
+        holder = self._store.claims().holder(name)
+        return holder is not None and not holder.dead()
+
+    def _revise(self, change: Callable[[list[PackSpec]], list[PackSpec]]) -> None:
+        """Write the next revision. If somebody else does so first, change theirs."""
+        while True:
+            self.refresh()
+            old, new = self.packs, change(self.packs)
+            if new == old:
+                return
+            for pack in new:
+                if pack not in old:
+                    self._inherit(pack, old)
+            numbers = {run: n for n, run in enumerate(_runs(self._groups))}
+            data = {"packs": [[numbers[run] for run in pack.runs] for pack in new]}
+            if self._store.propose(self._name, self.revision + 1, data):
+                for pack in old:
+                    if pack not in new:
+                        pack.folder(self._store).checkpoints.clear()
+                self.refresh()
+                return
+
+    def _inherit(self, part: PackSpec, old: list[PackSpec]) -> None:
+        """Give a new pack its share of the checkpoint of the one that it was cut from."""
+        for whole in old:
+            if set(part.runs) <= set(whole.runs):
+                found = whole.folder(self._store).checkpoints.latest()
+                if found is None:
+                    return
+                rows = [whole.runs.index(run) for run in part.runs]
+                arrays = {name: array[rows] for name, array in found.arrays.items() if array.ndim}
+                arrays[SPENT] = found.arrays[SPENT] * len(rows) / len(whole.runs)
+                part.folder(self._store).checkpoints.save(found.step, arrays)
+
+
+def plan(suite: Suite, store: Store, pack_size: int | None = None) -> SuitePlan:
     """The packs of a suite in this store; `pack_size` counts only for whoever comes first."""
     groups = group_by_program(suite)
-    if pack_size is None:
-        # what a bonus takes is little beside the rest, and tracing a program takes a second
-        unlike = {program_key(group[0]): (bonus, group) for bonus, group in groups}
-        pack_size = min(fitting_size(*each) for each in unlike.values())
-    proposed = {"pack_size": whole_number("pack_size", pack_size, 1)}
-    return _packs(groups, store.agreed(_name(groups), proposed)["pack_size"])
+    while store.plan(_name(groups)) is None:
+        size = fitting_for_all(groups) if pack_size is None else pack_size
+        store.propose(_name(groups), 1, {"pack_size": whole_number("pack_size", size, 1)})
+    return SuitePlan(store, groups)
 
 
-def existing_plan(suite: Suite, store: Store) -> list[PackSpec] | None:
-    """The packs that somebody has decided on; None if nobody has yet."""
+def existing_plan(suite: Suite, store: Store) -> SuitePlan | None:
+    """The plan that somebody has made; None if nobody has yet."""
     groups = group_by_program(suite)
-    agreed = store.agreement(_name(groups))
-    return None if agreed is None else _packs(groups, agreed["pack_size"])
+    return None if store.plan(_name(groups)) is None else SuitePlan(store, groups)
+
+
+def retry_failed(suite: Suite, store: Store, pack_size: int | None = None) -> None:
+    """Let runs that failed or diverged be trained again, in packs of another size if one is given.
+
+    To be called once, before any worker starts: one that starts later must not forget what failed
+    meanwhile.
+    """
+    for run in suite.runs():
+        store.run(run.config).retry()
+    if pack_size is not None and (made := existing_plan(suite, store)) is not None:
+        made.resize(pack_size)
 
 
 def group_by_program(suite: Suite) -> Groups:
@@ -85,6 +199,13 @@ def group_by_program(suite: Suite) -> Groups:
         bonus_of[key] = bonus
         groups.setdefault(key, []).append(run)
     return [(bonus_of[key], group) for key, group in groups.items()]
+
+
+def fitting_for_all(groups: Groups) -> int:
+    """How many runs of any of the programs fit this device."""
+    # what a bonus takes is little beside the rest, and tracing a program takes a second
+    unlike = {program_key(group[0]): (bonus, group) for bonus, group in groups}
+    return min(fitting_size(bonus, group) for bonus, group in unlike.values())
 
 
 def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
@@ -111,21 +232,8 @@ def bytes_of(program: Program) -> int:
     return 3 * held + 2 * 60 * 4 * rows * s.memory_width
 
 
-def _name(groups: Groups) -> str:
-    identity = digest([[run.identity for run in group] for _, group in groups])
-    return f"plan-{identity[:16]}"
-
-
-def _packs(groups: Groups, size: int) -> list[PackSpec]:
-    return [
-        PackSpec(tuple(group[start : start + size]), bonus)
-        for bonus, group in groups
-        for start in range(0, len(group), size)
-    ]
-
-
 def program_key(run: RunSpec) -> object:
-    """Everything that a program is compiled for, but for the bonus."""
+    """Everything that a program is compiled for, except the bonus."""
     return (
         run.environment,
         run.environment_options,
@@ -134,3 +242,39 @@ def program_key(run: RunSpec) -> object:
         run.settings,
         run.steps,
     )
+
+
+def _name(groups: Groups) -> str:
+    identity = digest([[run.identity for run in group] for _, group in groups])
+    return f"plan-{identity[:16]}"
+
+
+def _runs(groups: Groups) -> Iterator[RunSpec]:
+    """In the order in which a plan numbers them."""
+    return (run for _, group in groups for run in group)
+
+
+def _packs(groups: Groups, data: JsonObject) -> list[PackSpec]:
+    """What a revision says: a size for all packs, or the runs of every pack by their numbers."""
+    if "packs" not in data:
+        return [
+            PackSpec(tuple(part), bonus)
+            for bonus, group in groups
+            for part in _cut(group, data["pack_size"])
+        ]
+    runs = list(_runs(groups))
+    bonus_of = [bonus for bonus, group in groups for _ in group]
+    return [PackSpec(tuple(runs[n] for n in pack), bonus_of[pack[0]]) for pack in data["packs"]]
+
+
+def _cut(runs: Sequence[RunSpec], size: int) -> list[Sequence[RunSpec]]:
+    return [runs[start : start + size] for start in range(0, len(runs), size)]
+
+
+def _made_of(pack: PackSpec, parts: Sequence[Sequence[RunSpec]]) -> list[PackSpec]:
+    """Packs of some runs of another, or of its group."""
+    return [PackSpec(tuple(runs), pack.bonus) for runs in parts if runs]
+
+
+def _replaced(packs: list[PackSpec], parts: dict[PackSpec, list[PackSpec]]) -> list[PackSpec]:
+    return [part for pack in packs for part in parts.get(pack, [pack])]

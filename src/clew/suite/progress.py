@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 FILE = "progress.json"
 EVERY = 5.0
 """Seconds between two that say the same but for the numbers."""
-What = Literal["compiling", "training", "finished", "stopped", "failed", "found"]
-OVER = ("finished", "failed", "found")
+What = Literal["compiling", "training", "finished", "stopped", "failed", "found", "split"]
+OVER = ("finished", "failed", "found", "split")
 """After these a pack needs no worker."""
 UNKNOWN = float("nan")
 
@@ -39,7 +39,8 @@ class PackProgress(NamedTuple):
 
     name: str
     what: What
-    """found: it had ended before this worker came to it."""
+    """found: it had ended before this worker came to it. split: it did not fit in memory; smaller
+    packs have taken its place."""
     period: int
     periods: int
     steps: int = 0

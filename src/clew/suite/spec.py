@@ -9,11 +9,17 @@ from typing import Any
 
 from clew import bonuses, envs
 from clew.envs import Environment
-from clew.envs.registry import environments
 from clew.learner import Knobs, Pack, Program, Settings
-from clew.memory.registry import architectures
 from clew.store import digest
-from clew.suite.options import Options, options
+from clew.suite.schema import (
+    KINDS,
+    Options,
+    all_fields,
+    chosen_options,
+    options,
+    stored_fields,
+    stored_options,
+)
 from clew.validate import BadInput, whole_number
 
 MOST_STEPS = 2**31 - 1
@@ -45,13 +51,9 @@ class RunSpec:
                 f"steps={self.steps} is not valid; it must be at least {self.settings.period}, one "
                 f"period (eval_every × envs × steps of the settings)"
             )
-        for field, registry in (
-            ("environment", environments),
-            ("architecture", architectures),
-            ("bonus", bonuses.bonuses),
-        ):
-            given = dict(getattr(self, f"{field}_options"))
-            self._set(f"{field}_options", options(registry, getattr(self, field), given))
+        for kind in KINDS:
+            given = dict(getattr(self, f"{kind}_options"))
+            self._set(f"{kind}_options", options(kind, getattr(self, kind), given))
         if self.bonus == "none":
             # what is multiplied with nothing must not make two runs of one
             self._set("knobs", dataclasses.replace(self.knobs, bonus_coef=0.0))
@@ -60,20 +62,26 @@ class RunSpec:
     @property
     def config(self) -> dict[str, Any]:
         """Everything that decides the result, as plain data; its hash is the run's identity."""
+        options = {
+            f"{kind}_options": stored_options(
+                kind, getattr(self, kind), getattr(self, f"{kind}_options")
+            )
+            for kind in KINDS
+        }
+        if self.bonus == "none":
+            options["bonus_options"] = {}
         return {
+            **options,
             "environment": self.environment,
-            "environment_options": dict(self.environment_options),
             "reward": self.reward,
             # what a variant pays is part of what was run, whatever it is called
             "prices": self.prices,
             "architecture": self.architecture,
-            "architecture_options": dict(self.architecture_options),
             "bonus": self.bonus,
-            "bonus_options": dict(self.bonus_options),
             "seed": self.seed,
             "steps": self.steps,
-            "knobs": _plain(self.knobs),
-            "settings": _plain(self.settings),
+            "knobs": stored_fields("knobs", self.knobs),
+            "settings": stored_fields("settings", self.settings),
         }
 
     @property
@@ -117,18 +125,15 @@ class RunSpec:
 def from_config(config: Mapping[str, Any]) -> RunSpec:
     """The run that a stored configuration describes."""
     try:
+        options = {
+            f"{kind}_options": chosen_options(kind, config[kind], config[f"{kind}_options"])
+            for kind in KINDS
+        }
         return RunSpec(
-            environment=config["environment"],
-            environment_options=tuple(config["environment_options"].items()),
-            reward=config["reward"],
-            architecture=config["architecture"],
-            architecture_options=tuple(config["architecture_options"].items()),
-            bonus=config["bonus"],
-            bonus_options=tuple(config["bonus_options"].items()),
-            seed=config["seed"],
-            steps=config["steps"],
-            knobs=Knobs(**config["knobs"]),
-            settings=Settings(**config["settings"]),
+            **options,
+            **{name: config[name] for name in ("reward", "seed", "steps", *KINDS)},
+            knobs=Knobs(**all_fields("knobs", Knobs, config["knobs"])),
+            settings=Settings(**all_fields("settings", Settings, config["settings"])),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"this is not the configuration of a run ({error})") from None
@@ -163,13 +168,3 @@ def make_program(
         settings,
         dict(architecture_options),
     )
-
-
-def _plain(numbers: Knobs | Settings) -> dict[str, Any]:
-    """By name. 1 where 1.0 is meant, or −0.0 where 0.0 is, is not another run."""
-    return {
-        field.name: getattr(numbers, field.name) + 0.0
-        if field.type == "float"
-        else getattr(numbers, field.name)
-        for field in dataclasses.fields(numbers)
-    }

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clew import bonuses, envs, memory
-from clew.envs.registry import environments
 from clew.learner import Knobs, Settings
-from clew.suite.options import options
+from clew.suite.schema import options
 from clew.suite.spec import RunSpec, make_env
 from clew.validate import BadInput, known_names, one_of, whole_number
 
@@ -44,7 +43,7 @@ class Block:
 
     def __post_init__(self) -> None:
         known_names("environment", [self.environment], envs.names())
-        chosen = options(environments, self.environment, self.environment_options)
+        chosen = options("environment", self.environment, self.environment_options)
         env = make_env(self.environment, chosen)
         for field, valid in (
             ("rewards", tuple(env.reward_variants())),

@@ -13,13 +13,13 @@ from clew.learner.agent import components
 from clew.learner.checkpoint import Named
 from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
-from clew.suite.planning import PackSpec
+from clew.suite.planning import SPENT, PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
 from clew.suite.provenance import provenance
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 
-STATE, RECORD, SPENT = "state/", "record/", "seconds"
+STATE, RECORD = "state/", "record/"
 SCORES = ("bonus", "normalised")
 CHECKPOINT_EVERY = 120.0
 """Seconds of training that a crash may cost."""

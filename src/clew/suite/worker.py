@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import gc
 import json
 import os
 import socket
@@ -13,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from clew.store import Lease, LeaseLost, PackFolder, Store
-from clew.suite.planning import PackSpec, plan
+from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
+from clew.suite.planning import PackSpec, SuitePlan, plan
 from clew.suite.progress import OnProgress, PackProgress, ended, publishing
 from clew.suite.provenance import provenance
 from clew.suite.stop import Stop
@@ -26,6 +28,10 @@ LOGS = "logs"
 """Folder in the store for what launchers and workers leave; results do not depend on it."""
 POLL = 2.0
 """Seconds between two looks at packs that others hold."""
+TOO_LARGE = (
+    "out of memory with a single run: give it less to hold (smaller envs, steps, chunks_per_batch "
+    "or memory_width), fewer workers on this device, or a device with more memory"
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,24 +67,17 @@ class Outcome(NamedTuple):
 def run_worker(config: WorkerConfig, stop: Stop) -> Outcome:
     """Train what is not done and not held by another worker, until all is done or `stop` says."""
     store = Store(config.store)
-    packs = plan(config.suite, store, config.pack_size)
-    logs = config.store / LOGS / "workers"
     name = f"{socket.gethostname()}-{os.getpid()}"
-    log = logs / f"{name}.jsonl"
-    outcome = work(
-        store,
-        packs,
-        stop,
-        lambda progress: write_line(log, progress),
-        checkpoint_every=config.checkpoint_every,
-    )
+    watch = functools.partial(write_line, config.store / LOGS / "workers" / f"{name}.jsonl")
+    packs = plan(config.suite, store, config.pack_size)
+    outcome = work(store, packs, stop, watch, checkpoint_every=config.checkpoint_every)
     print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
     return outcome
 
 
 def work(
     store: Store,
-    packs: Sequence[PackSpec],
+    packs: SuitePlan,
     stop: Stop,
     watch: OnProgress,
     *,
@@ -87,62 +86,96 @@ def work(
 ) -> Outcome:
     """Train whatever is not done yet. With `wait`, stay until packs that others hold are done."""
     provenance()  # of now: a checkout may be changed while it trains
-    claims = store.claims()
-    todo = [(planned, store.pack([run.config for run in planned.runs])) for planned in packs]
-    while todo and not stop.reason:
-        idle = True
-        for each in list(todo):
-            planned, folder = each
-            lease = None if _over(folder) else claims.take(folder.name)
-            if lease is not None:
-                idle = False
-                with lease:
-                    _settle(
-                        planned, folder, lease, stop, publishing(lease, watch), checkpoint_every
-                    )
-            if _over(folder):
-                todo.remove(each)
-                if lease is None:
-                    watch(ended(folder.name, "found", planned.periods))
-            if stop.reason:
-                break
-        if todo and idle:
+    worker = _Worker(packs, store.claims(), stop, watch, checkpoint_every)
+    while (todo := worker.todo(store)) and not stop.reason:
+        if not worker.go_through(todo) and worker.todo(store):
             if not wait:
                 break
             time.sleep(POLL)
-    left = sum(not _over(folder) for _, folder in todo)
-    return Outcome(len(packs) - left, left, stop.reason if left else "")
+    left = sum(not _over(folder) for _, folder in worker.todo(store))
+    return Outcome(len(packs.packs) - left, left, stop.reason if left else "")
 
 
-def _settle(
-    planned: PackSpec,
-    folder: PackFolder,
-    lease: Lease,
-    stop: Stop,
-    watch: OnProgress,
-    checkpoint_every: float,
-) -> None:
-    """Bring a pack that is ours to its end, good or bad, unless there is a reason to stop."""
-    if _over(folder):
-        return  # somebody was quicker
-    folder.sweep()
-    try:
-        train_pack(planned, folder, lease, stop, watch, checkpoint_every)
-    except LeaseLost:
-        return  # somebody else has it, and will finish it
-    except (BadInput, OSError):
-        raise  # not the run's fault: a full disk, a wrong checkpoint
-    except Exception as error:
+@dataclasses.dataclass
+class _Worker:
+    plan: SuitePlan
+    claims: Claims
+    stop: Stop
+    watch: OnProgress
+    checkpoint_every: float
+    revision: int = 0
+    left: list[tuple[PackSpec, PackFolder]] = dataclasses.field(default_factory=list)
+    """Packs that this worker has not seen at their end."""
+    seen: set[str] = dataclasses.field(default_factory=set)
+    """Names of those that it has."""
+
+    def todo(self, store: Store) -> list[tuple[PackSpec, PackFolder]]:
+        """The packs of the newest revision of the plan that have not ended."""
+        self.plan.refresh()
+        if self.revision != self.plan.revision:
+            self.revision = self.plan.revision
+            self.left = [(pack, pack.folder(store)) for pack in self.plan.packs]
+        self.left = [pair for pair in self.left if pair[1].name not in self.seen]
+        return self.left
+
+    def go_through(self, todo: Sequence[tuple[PackSpec, PackFolder]]) -> bool:
+        """Train every pack that is free, one after the other; False if none was."""
+        busy = False
+        for pack, folder in todo:
+            lease = None if _over(folder) else self.claims.take(folder.name)
+            if lease is not None:
+                busy = True
+                with lease:
+                    # it is ours; but somebody may have put others in its place before
+                    if self.plan.refresh() and pack not in self.plan.packs:
+                        break
+                    self.settle(pack, folder, lease)
+            if _over(folder):
+                self.seen.add(folder.name)
+                if lease is None:
+                    self.watch(ended(folder.name, "found", pack.periods))
+            if self.stop.reason or self.plan.revision != self.revision:
+                break
+        return busy
+
+    def settle(self, pack: PackSpec, folder: PackFolder, lease: Lease) -> None:
+        """Bring a pack to its end, good or bad, unless there is a reason to stop."""
+        if _over(folder):
+            return  # somebody was quicker
+        folder.sweep()
+        watch = publishing(lease, self.watch)
+        try:
+            train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every)
+            return
+        except LeaseLost:
+            return  # somebody else has it, and will finish it
+        except (BadInput, OSError):
+            raise  # not the run's fault: a full disk, a wrong checkpoint
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
+            told = "".join(traceback.format_exception(error))
+            too_large = is_out_of_memory(error)
+        gc.collect()  # the error is gone, and with it what held the arrays of the device
+        if too_large and len(pack.runs) > 1:
+            self.plan.split(pack)
+            watch(ended(folder.name, "split", pack.periods))
+            return
+        if too_large:
+            reason = f"{TOO_LARGE} ({reason})"
         # one pack's failure is recorded, and the others go on
         with contextlib.suppress(LeaseLost):
-            _fail(folder, lease, error)
-        watch(ended(folder.name, "failed", planned.periods))
+            _fail(folder, lease, reason, told)
+        watch(ended(folder.name, "failed", pack.periods))
 
 
-def _fail(folder: PackFolder, lease: Lease, error: Exception) -> None:
-    told = "".join(traceback.format_exception(error))
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a device or the machine had no memory left; jax has no class of its own for it."""
+    from_jax = type(error).__name__ in ("XlaRuntimeError", "JaxRuntimeError")
+    return isinstance(error, MemoryError) or (from_jax and "RESOURCE_EXHAUSTED" in str(error))
+
+
+def _fail(folder: PackFolder, lease: Lease, reason: str, told: str) -> None:
     about = {**provenance(), "pack": folder.name, "traceback": told}
-    reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
     for run in folder.runs:
         if not run.finished():
             run.write_failed(reason, provenance=about, lease=lease)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clew.store import CannotRead, Store, scan
-from clew.suite.planning import existing_plan
+from clew.suite.planning import SuitePlan, existing_plan
 from clew.suite.progress import OVER, PackProgress, ended, last_published
 from clew.suite.suite import Suite
 
@@ -17,43 +17,50 @@ class ProgressWatcher:
 
     def __init__(self, store: Store, suite: Suite) -> None:
         self._store, self._suite = store, suite
-        self.periods: int | None = None
-        """Of all packs; None until the first worker has made a plan."""
-        self._left: dict[str, int] = {}
+        self._plan: SuitePlan | None = None
+        self._left: set[str] = set()
         self._seen: dict[str, float] = {}
+        """When what was seen last of a pack was written."""
         # what is there before anybody has begun is old
-        self._ended = list(self._look_at_plan(old=True))
+        self._ended = list(self._follow_plan(old=True))
+
+    @property
+    def periods(self) -> int | None:
+        """Of all packs; None until the first worker has made a plan."""
+        return None if self._plan is None else self._plan.periods
 
     def updates(self) -> Iterator[PackProgress]:
         """What they have written since the last call."""
         yield from self._ended
         self._ended = []
-        if self.periods is None:
-            yield from self._look_at_plan(old=False)
+        yield from self._follow_plan(old=False)
         for name in list(self._left):
             found = last_published(self._place(name))
             if found is None or found.when == self._seen.get(name):
                 continue
             self._seen[name] = found.when
             if found.progress.what in OVER:
-                del self._left[name]
+                self._left.remove(name)
             yield found.progress
 
-    def _look_at_plan(self, *, old: bool) -> Iterator[PackProgress]:
-        packs = None
+    def _follow_plan(self, *, old: bool) -> Iterator[PackProgress]:
+        """Expect the packs of the newest plan, and tell of those that have ended already."""
         with contextlib.suppress(CannotRead):  # the workers will say so
-            packs = existing_plan(self._suite, self._store)
-        if packs is None:
-            return
-        self.periods = sum(pack.periods for pack in packs)
+            if self._plan is None:
+                self._plan = existing_plan(self._suite, self._store)
+            elif not self._plan.refresh():
+                return
         ends = {"finished", "failed", "diverged"}
-        done = {row.identity for row in scan(self._store) if row.status in ends}
-        for pack in packs:
-            name = self._store.pack([run.config for run in pack.runs]).name
+        done = {run.identity for run in scan(self._store) if run.status in ends}
+        for pack in self._plan.packs if self._plan else ():
+            name = pack.folder(self._store).name
+            if name in self._seen:
+                continue
             if all(run.identity in done for run in pack.runs):
+                self._seen[name] = 0.0
                 yield ended(name, "found", pack.periods)
                 continue
-            self._left[name] = pack.periods
+            self._left.add(name)
             if old and (before := last_published(self._place(name))):
                 self._seen[name] = before.when
 
