@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.cli.run import execute
+from clew.cli.commands.run import execute
 from clew.suite import Block, Suite
 from clew.suite.launchers import WorkerConfig
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import clew.cli.demo as command
+import clew.cli.commands.demo as command
 from clew.suite import find_suite
 from clew.suite.planning import group_by_program
 from tests.cli.conftest import suite

@@ -14,8 +14,8 @@ import pytest
 
 from clew.analysis import Stored, read_store
 from clew.analysis.table import EVALUATIONS, ROLLOUTS, records
-from clew.cli.report import report
-from clew.cli.run import execute
+from clew.cli.commands.report import report
+from clew.cli.commands.run import execute
 from clew.store import Store, merge, scan
 from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput

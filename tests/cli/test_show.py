@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
-from clew.cli.film import BORDER
-from clew.cli.show import BARS, find_run, show, sparkline
+from clew.cli.commands.show import BARS, find_run, show, sparkline
+from clew.cli.episode_gif import BORDER
 from clew.envs.canvas import GREEN, RED
 from clew.learner.playing import actor_from_arrays, play_episodes
 from clew.store import Store, scan

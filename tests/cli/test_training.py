@@ -10,8 +10,8 @@ import pytest
 import tyro
 from hypothesis import given
 
-from clew.cli.merge import merge
-from clew.cli.train import parsed, train
+from clew.cli.commands.merge import merge
+from clew.cli.commands.train import parsed, train
 from clew.store import Store, scan
 from clew.suite.tensorboard import crc32c, scalars, write_tensorboard
 from clew.validate import BadInput

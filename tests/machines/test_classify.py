@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from clew.cli import classify as command
+from clew.cli.commands import classify as command
 from clew.machines import classify, gallery
 from clew.machines.deciding.classify import summary
 from clew.machines.deciding.examine import examine

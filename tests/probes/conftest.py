@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clew.cli import main
-from clew.cli.run import execute
+from clew.cli.commands.run import execute
 from clew.suite import Suite
 from clew.suite.launchers import WorkerConfig
 from clew.suite.toml import read_suite

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.report import report
+from clew.cli.commands.report import report
 from clew.probes import document
 from clew.probes.probing import Probed, Protocol, Step, probe_runs
 from clew.store import Store, documents, scan

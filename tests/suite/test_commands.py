@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from clew.cli.display import Display
-from clew.cli.listing import list_
-from clew.cli.status import status
-from clew.cli.tables import show
+from clew.cli.arm_table import show
+from clew.cli.commands.list import list_
+from clew.cli.commands.status import status
+from clew.cli.progress import Display
 from clew.store import Store, count, scan, world_name
 from clew.suite import PackProgress, names
 from clew.suite.provenance import commit

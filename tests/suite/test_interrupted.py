@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clew.cli.run import execute
+from clew.cli.commands.run import execute
 from clew.suite.launchers import WorkerConfig
 from tests.suite.declared import PERIOD, tiny
 from tests.suite.trial import OUTCOME, Trial, results, wait_for

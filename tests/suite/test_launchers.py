@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli import fleet as command
+from clew.cli import training as command
 from clew.store import Store
 from clew.suite import Block, PackProgress, Stop, Suite, plan
 from clew.suite.launchers import NAMES, Resources, WorkerConfig, launcher, run_worker

@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from clew.cli.run import execute
+from clew.cli.commands.run import execute
 from clew.suite.launchers import WorkerConfig
 from clew.suite.launchers.local import share_of_cores
 from tests.suite.declared import PERIOD, tiny

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 
 import clew.suite.progress as progress
-from clew.cli.display import Whole, duration
-from clew.cli.status import status
+from clew.cli.commands.status import status
+from clew.cli.progress import Whole, duration
 from clew.store import Store
 from clew.suite import PackProgress, plan
 from clew.suite.launchers.watching import ProgressWatcher

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.cli.run import run
+from clew.cli.commands.run import run
 from clew.suite import find_suite, read_suite
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput

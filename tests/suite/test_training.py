@@ -15,7 +15,7 @@ import pytest
 
 import clew
 import clew.suite.training as training
-from clew.cli.run import execute
+from clew.cli.commands.run import execute
 from clew.store import CannotWrite, Store, count, merge, scan
 from clew.suite import PackProgress, plan
 from clew.suite.launchers import WorkerConfig

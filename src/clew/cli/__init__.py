@@ -1,66 +1,58 @@
-"""The `clew` command: one thin file per capability."""
+"""The `clew` command: one thin file per command under `commands`, imported when it is called."""
 
 from __future__ import annotations
 
 import sys
+import textwrap
+from collections.abc import Sequence
 
 import clew
+from clew.cli.registry import COMMANDS, register
 from clew.validate import BadInput, one_of
 
+__all__ = ["COMMANDS", "main", "register"]
 
-def main() -> None:
-    """Entry point of the `clew` command."""
-    if sys.argv[1:] == ["--version"]:
+QUESTION = "Will an exploration bonus help this agent on this task, or is memory the bottleneck?"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the `clew` command; without arguments, those of the process."""
+    command, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if command in ("-h", "--help"):
+        print(overview())
+        return
+    if command == "--version":
         print(f"clew {clew.__version__}")
         return
-    # jax takes a second to import: not before it is needed
-    import tyro
-
-    from clew.cli.arguments import registry
-    from clew.cli.bench import bench
-    from clew.cli.classify import classify
-    from clew.cli.demo import demo
-    from clew.cli.listing import list_
-    from clew.cli.merge import merge
-    from clew.cli.probe import probe
-    from clew.cli.report import report
-    from clew.cli.run import run
-    from clew.cli.show import show
-    from clew.cli.status import status
-    from clew.cli.train import train
-
-    commands = {
-        "demo": demo,
-        "run": run,
-        "train": train,
-        "status": status,
-        "show": show,
-        "report": report,
-        "probe": probe,
-        "merge": merge,
-        "classify": classify,
-        "list": list_,
-        "bench": bench,
-    }
-
-    words = sys.argv[1:] or ["--help"]
     try:
-        if not words[0].startswith("-"):
-            one_of("command", words[0], tuple(commands))
-        tyro.extras.subcommand_cli_from_dict(
-            commands,
-            args=words,
-            prog="clew",
-            registry=registry,
-            description="Will an exploration bonus help this agent on this task, "
-            "or is memory the bottleneck?",
-        )
+        function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
+        from clew.cli.parsing import parse
+
+        parse(function, rest, f"clew {command}")()
     except (BadInput, OSError) as error:
         # a user's mistake or a full disk: a sentence, not a traceback
         print(f"clew: {_sentence(error)}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def overview() -> str:
+    """What `clew --help` prints: every command in a line. Imports none of them."""
+    names = COMMANDS.names()
+    width = max(map(len, names)) + 4
+    lines = [
+        textwrap.fill(
+            COMMANDS[name].outline().about,
+            width=88,
+            initial_indent=f"  {name}".ljust(width),
+            subsequent_indent=" " * width,
+        )
+        for name in names
+    ]
+    begin = ("usage: clew COMMAND [ARGUMENTS]", "", QUESTION, "", "commands:")
+    end = ("", "`clew COMMAND --help` explains a command's arguments. `clew demo` is a first try.")
+    return "\n".join([*begin, *lines, *end])
 
 
 def _sentence(error: Exception) -> str:

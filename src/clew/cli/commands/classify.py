@@ -11,8 +11,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from clew import envs
-from clew.cli.arguments import Subject
-from clew.cli.words import about_machine, about_profile, about_verdict, diagnosis_words
+from clew.cli.classification_text import (
+    about_machine,
+    about_profile,
+    about_verdict,
+    diagnosis_words,
+)
+from clew.cli.parsing import Subject
+from clew.cli.registry import register
 from clew.machines import classify as decide
 from clew.machines import gallery
 from clew.machines.deciding.classify import POSTERIORS, Classification, summary
@@ -25,6 +31,7 @@ from clew.validate import BadInput, hint, listing, one_of
 DRAWN = 60
 
 
+@register("classify")
 def classify(
     what: Subject,
     /,

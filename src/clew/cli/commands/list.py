@@ -8,9 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from clew import bonuses, envs, memory
+from clew.cli.registry import register
 from clew.suite import find_suite, names
 
 
+@register("list")
 def list_(json: bool = False) -> None:
     """List environments with their rewards, architectures, bonuses and suites.
 

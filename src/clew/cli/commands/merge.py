@@ -6,9 +6,10 @@ import dataclasses
 import sys
 from json import dumps
 
-from clew.cli.arguments import IntoPath, SourcePath
-from clew.cli.display import console_for
-from clew.cli.fleet import EXIT_FAILED
+from clew.cli.parsing import IntoPath, SourcePath
+from clew.cli.progress import console_for
+from clew.cli.registry import register
+from clew.cli.training import EXIT_FAILED
 from clew.probes.predictions.merging import bring_predictions
 from clew.store import Store
 from clew.store import merge as merge_stores
@@ -26,6 +27,7 @@ WORDS = {
 }
 
 
+@register("merge")
 def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
     """Copy the runs, checkpoints and predictions that one store has and another has not.
 

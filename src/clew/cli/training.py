@@ -6,8 +6,8 @@ import sys
 
 import jax
 
-from clew.cli.display import Display, console_for
-from clew.cli.tables import summary
+from clew.cli.arm_table import summary
+from clew.cli.progress import Display, console_for
 from clew.store import Store
 from clew.suite import Stop
 from clew.suite.launchers import Resources, WorkerConfig, launcher

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clew import bonuses, envs, memory
+from clew.cli.registry import register
 from clew.learner import Knobs, Pack, Settings
 from clew.validate import known_names, positive_number, whole_number
 
@@ -30,6 +31,7 @@ class Measured(NamedTuple):
     """The most that the device held; None where it does not say."""
 
 
+@register("bench")
 def bench(
     what: Literal["train"],
     /,

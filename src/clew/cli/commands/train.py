@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clew.cli.arguments import WorldName
-from clew.cli.run import execute
+from clew.cli.commands.run import execute
+from clew.cli.parsing import WorldName
+from clew.cli.registry import register
 from clew.learner import Knobs, Settings
 from clew.suite import Block, Suite, seconds_of
 from clew.suite.launchers import WorkerConfig
@@ -36,6 +37,7 @@ class SettingFlags(Settings):
 KNOBS, SETTINGS = KnobFlags(), SettingFlags()
 
 
+@register("train")
 def train(
     environment: WorldName,
     /,

@@ -10,9 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from clew.cli.arguments import RunName
-from clew.cli.display import console_for
-from clew.cli.film import write_film
+from clew.cli.episode_gif import write_film
+from clew.cli.parsing import RunName
+from clew.cli.progress import console_for
+from clew.cli.registry import register
 from clew.store import RunFolder, Store, world_name
 from clew.store.names import HASH
 from clew.store.state import RunState, inspect_run
@@ -22,6 +23,7 @@ BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
 
 
+@register("show")
 def show(
     run: RunName,
     /,

@@ -21,10 +21,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from clew.cli.arguments import SuiteName
-from clew.cli.display import console_for
-from clew.cli.fleet import EXIT_FAILED
-from clew.cli.report import require_extra
+from clew.cli.commands.report import require_extra
+from clew.cli.parsing import SuiteName
+from clew.cli.progress import console_for
+from clew.cli.registry import register
+from clew.cli.training import EXIT_FAILED
 from clew.probes import document
 from clew.probes.predictions import (
     Grade,
@@ -32,9 +33,9 @@ from clew.probes.predictions import (
     grade,
     read_predictions,
     read_register,
-    register,
     study,
 )
+from clew.probes.predictions import register as register_predictions
 from clew.store import Store
 from clew.suite import find_suite
 from clew.validate import BadInput
@@ -54,6 +55,7 @@ WIDE = 100
 """Columns of a terminal on which an interval fits beside its mean."""
 
 
+@register("probe")
 def probe(
     suite: SuiteName,
     /,
@@ -124,7 +126,9 @@ def _register(store: Store, asked: str, console: Console) -> None:
     """Before anything is fitted: what is registered later is no prediction."""
     given = study() if asked == STUDY else read_predictions(Path(asked))
     known = {each.seal for one in read_register(store).registrations for each in one.predictions}
-    made = register(store, given, first_results=first_about(given, document.dated(store)))
+    made = register_predictions(
+        store, given, first_results=first_about(given, document.dated(store))
+    )
     new = {each.name for each in given if each.seal not in known}
     names = ", ".join(name for name in made.late if name in new)
     late = f"; {names} after the first results that they are about" if names else ""

@@ -11,9 +11,10 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from clew.cli.fleet import EXIT_FAILED
-from clew.cli.report import require_extra, write_page
-from clew.cli.run import execute
+from clew.cli.commands.report import require_extra, write_page
+from clew.cli.commands.run import execute
+from clew.cli.registry import register
+from clew.cli.training import EXIT_FAILED
 from clew.learner.execution import cores
 from clew.store import Store
 from clew.suite import find_suite
@@ -37,6 +38,7 @@ CLOSING = (
 )
 
 
+@register("demo")
 def demo(out: Path = Path("out"), workers: int | None = None) -> None:
     """Train a small study on this machine, in minutes, and write its table, figure and report.
 

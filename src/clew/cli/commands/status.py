@@ -6,9 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clew.cli.arguments import StorePath
-from clew.cli.display import console_for, duration, in_words
-from clew.cli.tables import show
+from clew.cli.arm_table import show
+from clew.cli.parsing import StorePath
+from clew.cli.progress import console_for, duration, in_words
+from clew.cli.registry import register
 from clew.store import Store, count, scan
 from clew.suite.progress import UnfinishedPack, unfinished
 
@@ -16,6 +17,7 @@ SILENT = 60.0
 """Seconds of silence that are worth a word: it compiles, waits, or is not there any more."""
 
 
+@register("status")
 def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool = False) -> None:
     """Count runs by status, list arms with their tail means, what is at work, and what failed.
 

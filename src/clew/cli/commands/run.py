@@ -9,10 +9,11 @@ from typing import Literal
 
 from rich.console import Console
 
-from clew.cli.arguments import SuiteName
-from clew.cli.display import Display, console_for
-from clew.cli.fleet import dispatch, exit_code, stay_off_devices
-from clew.cli.tables import summary
+from clew.cli.arm_table import summary
+from clew.cli.parsing import SuiteName
+from clew.cli.progress import Display, console_for
+from clew.cli.registry import register
+from clew.cli.training import dispatch, exit_code, stay_off_devices
 from clew.store import Store
 from clew.suite import PackProgress, Stop, find_suite, plan, seconds_of, work
 from clew.suite.launchers import Resources, WorkerConfig
@@ -25,6 +26,7 @@ EXIT_INTERRUPTED = 130
 NOTHING: dict[str, str] = {}
 
 
+@register("run")
 def run(
     suite: SuiteName,
     /,

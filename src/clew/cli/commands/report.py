@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import Progress
 
-from clew.cli.arguments import StorePath
+from clew.cli.parsing import StorePath
+from clew.cli.registry import register
 from clew.store import Store
 from clew.validate import BadInput
 
@@ -22,6 +23,7 @@ PAPER = "paper"
 PROOF_SECONDS = 20.0
 
 
+@register("report")
 def report(
     store: StorePath = Path("results"),
     /,
@@ -57,7 +59,7 @@ def write_page(
     require_extra()
     from clew.analysis import read_store
     from clew.analysis.report import write_report
-    from clew.cli.proofs import proofs
+    from clew.cli.task_verdicts import proofs
     from clew.probes.section import probe_section
 
     with Progress(console=console, transient=True) as bars:

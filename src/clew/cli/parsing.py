@@ -1,0 +1,145 @@
+"""From what was typed to a command's arguments: tyro does it, and mistakes become sentences."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import io
+import re
+import types
+import typing
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, wraps
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from tyro.conf import arg
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+from clew.validate import BadInput, hint, listing
+
+Command = Callable[..., None]
+
+# How arguments that have no flag are shown.
+SuiteName = Annotated[str, arg(metavar="SUITE")]
+RunName = Annotated[str, arg(metavar="RUN")]
+WorldName = Annotated[str, arg(metavar="ENVIRONMENT")]
+StorePath = Annotated[Path, arg(metavar="[STORE]")]
+SourcePath = Annotated[Path, arg(metavar="FROM")]
+IntoPath = Annotated[Path, arg(metavar="INTO")]
+Subject = Annotated[str, arg(metavar="NAME")]
+
+KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
+BOX = "╭╮╰╯│─ "
+
+
+def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], None]:
+    """The call that was meant. Prints the help and exits if that was asked for."""
+    _refuse_unknown_flags(command, typed, prog)
+
+    @wraps(command)
+    def later(*args: object, **options: object) -> Callable[[], None]:
+        return partial(command, *args, **options)
+
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(printed):
+            return tyro.cli(later, args=typed, prog=prog, registry=registry)  # type: ignore
+    except SystemExit as ended:
+        if not ended.code:
+            raise
+        raise BadInput(_sentence(command, printed.getvalue(), prog)) from None
+
+
+def flags(command: Command) -> Iterator[str]:
+    """Every flag of a command."""
+    yield from ("-h", "--help")
+    for name, parameter in inspect.signature(command).parameters.items():
+        default = parameter.default
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            continue
+        if dataclasses.is_dataclass(default):
+            for field in dataclasses.fields(default):
+                yield from _spellings(field.name, getattr(default, field.name), f"--{name}.")
+        else:
+            yield from _spellings(name, default)
+
+
+def _spellings(name: str, default: object, before: str = "--") -> Iterator[str]:
+    hyphened = name.replace("_", "-")
+    yield f"{before}{hyphened}"
+    if isinstance(default, bool):
+        yield f"{before}no-{hyphened}"
+
+
+def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> None:
+    known = tuple(flags(command))
+    for word in typed:
+        flag = word.partition("=")[0].replace("_", "-")
+        if word.startswith("--") and flag not in known:
+            raise BadInput(
+                f"{prog} has no flag {flag!r}{hint(flag, known)}; `{prog} --help` lists them"
+            )
+
+
+def _sentence(command: Command, box: str, prog: str) -> str:
+    """What tyro says in the first paragraph of a box, in a sentence."""
+    lines = [line.strip(BOX) for line in box.splitlines()[1:]]
+    first = lines[: lines.index("")] if "" in lines else lines
+    said, see = " ".join(first), f"; see `{prog} --help`"
+    if said.startswith("Missing from"):
+        missing = [name for name in _required(command) if any(name in x.split() for x in first)]
+        return f"{prog} needs {' and '.join(missing)}{see}"
+    if found := re.fullmatch(r"Unrecognized options: (.*)", said):
+        return f"{prog} does not know what to do with {found[1]!r}{see}"
+    if found := re.fullmatch(r"Missing value for argument '(.*)'\. .*", said):
+        return f"{found[1]} needs a value{see}"
+    if found := re.fullmatch(r"invalid choice (.*) for argument '(.*)'\. .* (\(.*\))\.", said):
+        return f"{found[2]}={found[1]} is not valid; choose {listing(literal_eval(found[3]))}"
+    return said.removeprefix("Error parsing ")
+
+
+def _required(command: Command) -> Iterator[str]:
+    """Arguments without a default, as the help shows them."""
+    hints = typing.get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        if parameter.default is not parameter.empty:
+            continue
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            notes = typing.get_args(hints[name])[1:]
+            yield next((str(note.metavar) for note in notes if hasattr(note, "metavar")), name)
+        else:
+            yield from _spellings(name, None)
+
+
+registry = ConstructorRegistry()
+"""For tyro: mistyped numbers are refused in words, and what may be left out is not `None`."""
+
+
+@registry.primitive_rule
+def _one_value(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[object] | None:
+    kind, optional = info.type, False
+    if info.type_origin in (typing.Union, types.UnionType):
+        (kind, *more) = [each for each in typing.get_args(kind) if each is not types.NoneType]
+        optional = True
+        if more:
+            return None
+    if kind not in KINDS or (not optional and kind not in (int, float)):
+        return None
+
+    def read(given: list[str]) -> object:
+        try:
+            return kind(given[0])
+        except ValueError:
+            raise ValueError(f"{given[0]!r} is not {KINDS[kind]}") from None
+
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=kind.__name__.upper(),
+        instance_from_str=read,
+        is_instance=lambda value: isinstance(value, kind) or (optional and value is None),
+        str_from_instance=lambda value: ["none" if value is None else str(value)],
+    )
