@@ -75,9 +75,28 @@ def test_help_names_what_is_meant(command: str, shown: str) -> None:
 def test_a_number_that_is_none() -> None:
     done = called("run", "demo", "--pack-size", "x")
     assert done.code == 2
-    assert "Error parsing --pack-size: invalid literal for int()" in done.err
-    assert "NoneType" not in done.err
+    assert done.err == "clew: --pack-size: 'x' is not a whole number\n"
 
 
 def test_version() -> None:
     assert called("--version").out.strip() == f"clew {clew.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("run demo --stor x", "clew run has no flag '--stor' (did you mean '--store'?)"),
+        ("run demo --pack-size", "--pack-size needs a value"),
+        ("run demo --on mars", "--on='mars' is not valid; choose 'local', 'slurm' or 'ray'"),
+        ("train TinyReproduce --reward sparse", "clew train needs --architecture and --steps"),
+        ("train TinyReproduce --knobs.gama 1", "clew train has no flag '--knobs.gama' (did you"),
+        ("merge here", "clew merge needs INTO; see `clew merge --help`"),
+        ("status here there", "clew status does not know what to do with 'there'"),
+        ("demo --workers two", "--workers: 'two' is not a whole number"),
+    ],
+)
+def test_a_mistyped_argument_is_one_sentence(words: str, said: str) -> None:
+    done = called(*words.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"clew: {said}"), done.err
+    assert done.err.count("\n") == 1

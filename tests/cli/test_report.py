@@ -16,6 +16,7 @@ from clew.analysis import Stored, read_store
 from clew.analysis.table import EVALUATIONS, ROLLOUTS, records
 from clew.cli.commands.report import report
 from clew.cli.commands.run import execute
+from clew.metrics import tail_mean
 from clew.store import Store, merge, scan
 from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import inspect
 import io
+import itertools
 import re
 import types
 import typing
@@ -33,7 +34,7 @@ IntoPath = Annotated[Path, arg(metavar="INTO")]
 Subject = Annotated[str, arg(metavar="NAME")]
 
 KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
-BOX = "╭╮╰╯│─ "
+BORDER = "╰╯─+-"
 
 
 def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], None]:
@@ -87,8 +88,8 @@ def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> 
 
 def _sentence(command: Command, box: str, prog: str) -> str:
     """What tyro says in the first paragraph of a box, in a sentence."""
-    lines = [line.strip(BOX) for line in box.splitlines()[1:]]
-    first = lines[: lines.index("")] if "" in lines else lines
+    lines = [line.strip().strip("│|").strip() for line in box.splitlines()[1:]]
+    first = list(itertools.takewhile(lambda line: line.strip(BORDER), lines))
     said, see = " ".join(first), f"; see `{prog} --help`"
     if said.startswith("Missing from"):
         missing = [name for name in _required(command) if any(name in x.split() for x in first)]
