@@ -16,7 +16,7 @@ from clew import bonuses
 from clew.bonuses import Transitions
 from clew.bonuses.methods.e3b import E3B
 from clew.validate import BadInput
-from tests.bonuses.seeing import (
+from tests.bonuses.rollouts import (
     Adam,
     cut,
     flat64,

@@ -18,7 +18,7 @@ from clew.bonuses.methods.noveld import NovelD
 from clew.bonuses.visits import Visits, fingerprint
 from clew.envs.observations import Observations
 from clew.validate import BadInput
-from tests.bonuses.seeing import (
+from tests.bonuses.rollouts import (
     Adam,
     Unlisted,
     cut,
@@ -37,7 +37,7 @@ TIME, ENVS = 20, 3
 SMALL: dict[str, Any] = {"features": 5, "hidden": 12}
 
 worlds = pytest.mark.parametrize("world", ["TinyReproduce", "Unlisted"])
-through = jax.jit(Visits.through)
+update = jax.jit(Visits.update)
 
 
 def news(seen: Transitions) -> np.ndarray:
@@ -71,8 +71,8 @@ def test_the_gate_is_a_set(world: str, data: st.DataObject) -> None:
     observations = observations_of(world)
     seen = drawn(data, observations)
     one, two = cut(seen, TIME)
-    visits, head = through(Visits.none(observations.env, ENVS), one)
-    _, tail = through(visits, two)
+    visits, head = update(Visits.empty(observations.env, ENVS), one)
+    _, tail = update(visits, two)
     np.testing.assert_array_equal(np.concatenate([head, tail]), news(seen))
 
 
@@ -87,10 +87,10 @@ def test_an_episode_as_long_as_the_horizon_is_remembered_to_its_end() -> None:
     )
     first = (np.arange(2 * horizon) % horizon == 0)[:, None]
     seen = Transitions(*map(jnp.asarray, (obs, first, np.zeros_like(first, np.int32), next_obs)))
-    visits, new = through(Visits.none(Unlisted(horizon), 1), seen)
+    visits, new = update(Visits.empty(Unlisted(horizon), 1), seen)
     assert np.asarray(new).all()
     # the last steps of the second episode again, as if it went on: nothing there is new
-    _, new = through(visits, Transitions(*(x[-5:] for x in seen)))
+    _, new = update(visits, Transitions(*(x[-5:] for x in seen)))
     assert not np.asarray(new).any()
 
 
@@ -115,7 +115,7 @@ def test_zero_is_zero_whatever_its_sign() -> None:
     """Arrays that are equal are one observation."""
     arrays = jnp.array([[0.0, 1.0, 2.0, 3.0], [-0.0, 1.0, 2.0, 3.0]]).reshape(2, 1, 2, 2)
     seen = Transitions(arrays[:1], jnp.ones((1, 1), bool), jnp.zeros((1, 1), jnp.int32), arrays[1:])
-    _, new = through(Visits.none(Unlisted(), 1), seen)
+    _, new = update(Visits.empty(Unlisted(), 1), seen)
     assert not bool(new[0, 0])
 
 

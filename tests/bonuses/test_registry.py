@@ -13,7 +13,7 @@ import pytest
 from clew import bonuses
 from clew.bonuses import Bonus
 from clew.validate import BadInput
-from tests.bonuses.seeing import observations_of, wander
+from tests.bonuses.rollouts import observations_of, wander
 
 TIME, ENVS = 12, 3
 SMALL: dict[str, Any] = {"hidden": 8, "features": 4}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from clew import envs
 from clew.envs.observations import Observations, look_up
 from clew.layers import mlp
-from tests.bonuses.seeing import Unlisted
+from tests.bonuses.rollouts import Unlisted
 
 BATCHES = ((), (1,), (7, 3), (500,))
 ROWS = 6

@@ -27,7 +27,7 @@ from clew.learner.encoders import (
 )
 from clew.learner.patches import FAN, Gather, distinct_patches
 from clew.validate import BadInput
-from tests.bonuses.seeing import Unlisted
+from tests.bonuses.rollouts import Unlisted
 
 WIDTH = 8
 

@@ -6,8 +6,7 @@ from clew.bonuses.registry import bonuses, make, names, register
 from clew.lazy import import_on_use
 
 if TYPE_CHECKING:
-    from clew.bonuses.base import Bonus, Transitions
-    from clew.bonuses.delivery import BonusState, RunningStd
+    from clew.bonuses.base import Bonus, BonusState, RunningStd, Transitions
 
 __getattr__ = import_on_use(__name__)
 __all__ = [

@@ -1,4 +1,4 @@
-"""The interface that every bonus speaks."""
+"""The interface of every bonus, and how its scores become intrinsic rewards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import abc
 import dataclasses
 from typing import Generic, NamedTuple, TypeVar
 
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs.observations import Observations
 from clew.validate import one_of, positive_number
@@ -15,12 +16,11 @@ S = TypeVar("S")
 
 
 class Transitions(NamedTuple):
-    """All that a bonus may know of a rollout: what was seen and done, never what was paid."""
+    """All that a bonus knows of a rollout: observations and actions, no rewards."""
 
     obs: Shaped[Array, "time env *obs"]
-    """What the agent saw when it acted."""
     first: Bool[Array, "time env"]
-    """Whether that was the first observation of an episode."""
+    """Whether `obs` is the first observation of an episode."""
     action: Int[Array, "time env"]
     next_obs: Shaped[Array, "time env *obs"]
     """What the action led to: the last observation of the episode if it ended there."""
@@ -37,7 +37,7 @@ class Bonus(abc.ABC, Generic[S]):
     normalise: bool = True
     """Divide by the standard deviation of all scores so far."""
     clip: float = 10.0
-    """The most that is delivered in one step, after normalisation and before the coefficient."""
+    """The largest intrinsic reward of a step, after normalisation and before the coefficient."""
 
     def __post_init__(self) -> None:
         one_of("normalise", self.normalise, (False, True))
@@ -49,12 +49,70 @@ class Bonus(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def score(
-        self, observations: Observations, state: S, seen: Transitions
+        self, observations: Observations, state: S, transitions: Transitions
     ) -> tuple[S, Float[Array, "time env"]]:
         """Score every next observation of a rollout, in the order of time."""
 
     def learn(
-        self, observations: Observations, state: S, seen: Transitions, key: PRNGKeyArray
+        self, observations: Observations, state: S, transitions: Transitions, key: PRNGKeyArray
     ) -> S:
         """Train on the rollout that was scored. Unless overridden, there is nothing to train."""
         return state
+
+
+class RunningStd(NamedTuple):
+    """Number, mean and sum of squared deviations of every score so far."""
+
+    number: Float[Array, ""]
+    mean: Float[Array, ""]
+    deviations: Float[Array, ""]
+
+    @classmethod
+    def empty(cls) -> RunningStd:
+        """Before the first score."""
+        return cls(*jnp.zeros(3))
+
+    def update(self, scores: Float[Array, "*any"]) -> RunningStd:
+        """Merge a batch (Chan, Golub & LeVeque 1983)."""
+        new = scores.size
+        number = self.number + new
+        delta = scores.mean() - self.mean
+        mean = self.mean + delta * new / number
+        within = ((scores - scores.mean()) ** 2).sum()
+        between = delta**2 * self.number * new / number
+        return RunningStd(number, mean, self.deviations + within + between)
+
+    @property
+    def std(self) -> Float[Array, ""]:
+        """Population standard deviation."""
+        return jnp.sqrt(self.deviations / jnp.maximum(self.number, 1))
+
+    @property
+    def divisor(self) -> Float[Array, ""]:
+        """The deviation, or 1 while all scores are the same but for rounding."""
+        return jnp.where(self.std > 1e-5 * jnp.abs(self.mean), self.std, 1.0)
+
+
+class BonusState(NamedTuple):
+    """A bonus's own state, and the running deviation of its scores."""
+
+    state: PyTree[Array]
+    scale: RunningStd
+
+    @classmethod
+    def init(
+        cls, bonus: Bonus, observations: Observations, envs: int, key: PRNGKeyArray
+    ) -> BonusState:
+        """Before the first rollout."""
+        return cls(bonus.init(observations, envs, key), RunningStd.empty())
+
+    def intrinsic_rewards(
+        self, bonus: Bonus, observations: Observations, transitions: Transitions, key: PRNGKeyArray
+    ) -> tuple[BonusState, Float[Array, "time env"], Float[Array, "time env"]]:
+        """Score a rollout, then train on it. Returns the raw scores, and the same normalised."""
+        state, scores = bonus.score(observations, self.state, transitions)
+        scale = self.scale.update(scores)
+        divisor = scale.divisor if bonus.normalise else 1.0
+        normalised = jnp.clip(scores / divisor, 0, bonus.clip)
+        state = bonus.learn(observations, state, transitions, key)
+        return BonusState(state, scale), scores, normalised

@@ -1,8 +1,8 @@
-"""Which observations an episode has seen, exactly."""
+"""Which observations an episode has visited, exactly."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,47 +15,46 @@ FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F)
 
 
 class Visits(NamedTuple):
-    """What the episode running in each environment has seen.
+    """What the current episode of each environment has visited.
 
-    With symbols, one mark a symbol. Without, a list of fingerprints of 128 bits: two different
-    observations share one with a probability that no study will meet.
+    If observations are symbols, one mark for each symbol. If they are arrays, a list of their
+    128-bit fingerprints: that two observations share one is too improbable to happen.
     """
 
     marks: Bool[Array, "env symbol"] | None
     prints: UInt32[Array, "env time word"] | None
 
     @classmethod
-    def none(cls, env: Environment, envs: int) -> Visits:
-        """Nothing seen yet."""
+    def empty(cls, env: Environment, envs: int) -> Visits:
+        """Before the first observation."""
         if env.n_symbols is not None:
             return cls(jnp.zeros((envs, env.n_symbols), bool), None)
         return cls(None, jnp.zeros((envs, env.horizon + 1, len(FACTORS)), jnp.uint32))
 
-    def through(self, seen: Transitions) -> tuple[Visits, Bool[Array, "time env"]]:
-        """Go through a rollout: for every next observation, whether it is new to its episode."""
-        obs, next_obs = seen.obs, seen.next_obs
+    def update(self, transitions: Transitions) -> tuple[Visits, Bool[Array, "time env"]]:
+        """After a rollout; and whether each next observation was new to its episode."""
+        obs, next_obs = transitions.obs, transitions.next_obs
         if self.prints is not None:
             axes = tuple(range(2, obs.ndim))
             obs, next_obs = (fingerprint(each, axes) for each in (obs, next_obs))
 
-        def advance(visits: Visits, now: Any) -> tuple[Visits, Array]:
-            return jax.vmap(_advance)(visits, *now)
+        def step(visits: Visits, now: tuple[Array, Array, Array]) -> tuple[Visits, Array]:
+            return jax.vmap(_step)(visits, *now)
 
-        return jax.lax.scan(advance, self, (obs, seen.first, next_obs))
+        return jax.lax.scan(step, self, (obs, transitions.first, next_obs))
 
 
-def _advance(visits: Visits, obs: Array, first: Array, next_obs: Array) -> tuple[Visits, Array]:
-    # beginning an episode clears everything but its first observation
+def _step(visits: Visits, obs: Array, first: Array, next_obs: Array) -> tuple[Visits, Array]:
+    # a new episode has visited only its first observation
     if visits.marks is not None:
         symbols = jnp.arange(len(visits.marks))
         marks = jnp.where(first, symbols == obs, visits.marks)
         return Visits(marks | (symbols == next_obs), None), ~marks[next_obs]
     prints = visits.prints
     assert prints is not None
-    alone = jnp.zeros_like(prints).at[0].set(obs)
-    prints = jnp.where(first, alone, prints)
+    prints = jnp.where(first, jnp.zeros_like(prints).at[0].set(obs), prints)
     new = ~(prints == next_obs).all(-1).any()
-    # fingerprints are never all zero, so that the first empty place is the first zero
+    # no fingerprint is all zero: the first row of zeros is the first empty place
     place = jnp.argmax((prints == 0).all(-1))
     return Visits(None, prints.at[place].set(jnp.where(new, next_obs, prints[place]))), new
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -22,7 +22,7 @@ Features = Float[Array, "*batch feature"]
 
 
 class InverseDynamics(eqx.Module):
-    """Features from which, taken of two observations in a row, the action can be told."""
+    """Predicts the action from the features of the observations before and after it."""
 
     features: Mlp
     action: Mlp
@@ -35,18 +35,21 @@ class InverseDynamics(eqx.Module):
         next_obs: Shaped[Array, "pair ..."],
     ) -> Float[Array, ""]:
         """Cross-entropy of the action."""
-        before, after = (observations.through(self.features, seen) for seen in (obs, next_obs))
+        before, after = (observations.through(self.features, each) for each in (obs, next_obs))
         logits = self.action(jnp.concatenate((before, after), -1))
         return optax.softmax_cross_entropy_with_integer_labels(logits, action).mean()
 
 
 class E3BState(NamedTuple):
-    """The model, its optimiser, and where every environment's episode has been."""
+    """The model, its optimiser, and every environment's C⁻¹."""
 
     model: InverseDynamics
-    optimiser: Any
+    optimiser: optax.OptState
     root: Float[Array, "env feature feature"]
     """R with C⁻¹ = R Rᵀ."""
+
+
+ModelAndOptimiser = tuple[InverseDynamics, optax.OptState]
 
 
 @register("e3b")
@@ -58,9 +61,9 @@ class E3B(Bonus[E3BState]):
 
         b_t = φ(o_t)ᵀ C_{t−1}⁻¹ φ(o_t),   C_t = Σ_{i≤t} φ(o_i) φ(o_i)ᵀ + ridge I
 
-    C begins anew with every episode, whose first observation belongs to the sum. A root of the
-    inverse is kept, by rank-one updates (Potter 1963): what was seen often has so small a share of
-    the inverse that rounding would turn the inverse itself negative, and then without bound.
+    C starts again with every episode, whose first observation is in the sum. A square root of C⁻¹
+    is kept, by rank-one updates (Potter 1963): an update of C⁻¹ itself would become indefinite by
+    rounding, after observations that were seen often.
     """  # fmt: skip
 
     ridge: float = 1.0
@@ -85,80 +88,85 @@ class E3B(Bonus[E3BState]):
         one_of("count_first", self.count_first, (False, True))
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> E3BState:
-        """Random features; every episode's ellipsoid a ball."""
-        of_features, of_action = jax.random.split(key)
+        """Random features; C is `ridge` times the identity."""
+        features_key, action_key = jax.random.split(key)
         actions = len(observations.env.action_names)
         model = InverseDynamics(
-            mlp(of_features, observations.size, self.hidden, self.features),
-            mlp(of_action, 2 * self.features, self.hidden, actions),
+            mlp(features_key, observations.size, self.hidden, self.features),
+            mlp(action_key, 2 * self.features, self.hidden, actions),
         )
-        ball = jnp.broadcast_to(self._ball, (envs, *self._ball.shape))
-        return E3BState(model, self._adam.init(model), ball)
+        root = self._initial_root
+        optimiser = self._adam.init(eqx.filter(model, eqx.is_array))
+        return E3BState(model, optimiser, jnp.broadcast_to(root, (envs, *root.shape)))
 
     def score(
-        self, observations: Observations, state: E3BState, seen: Transitions
+        self, observations: Observations, state: E3BState, transitions: Transitions
     ) -> tuple[E3BState, Float[Array, "time env"]]:
         """Score each next observation against the observations of its episode before it."""
         before, after = (
-            observations.through(state.model.features, obs) for obs in (seen.obs, seen.next_obs)
+            observations.through(state.model.features, obs)
+            for obs in (transitions.obs, transitions.next_obs)
         )
 
-        def advance(root: Array, now: Any) -> tuple[Array, Array]:
-            return jax.vmap(self._advance)(root, *now)
+        def step(root: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            return jax.vmap(self._step)(root, *now)
 
-        root, scores = jax.lax.scan(advance, state.root, (before, seen.first, after))
+        root, scores = jax.lax.scan(step, state.root, (before, transitions.first, after))
         return state._replace(root=root), scores
 
     def learn(
-        self, observations: Observations, state: E3BState, seen: Transitions, key: PRNGKeyArray
+        self,
+        observations: Observations,
+        state: E3BState,
+        transitions: Transitions,
+        key: PRNGKeyArray,
     ) -> E3BState:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
-        pairs = jax.tree.map(
-            lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen.obs, seen.action, seen.next_obs)
-        )
-        n = seen.action.size
+        steps = (transitions.obs, transitions.action, transitions.next_obs)
+        pairs = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), steps)
+        n = transitions.action.size
         batch = min(self.batch, n)
         order = jax.random.permutation(key, n)[: n - n % batch].reshape(-1, batch)
 
-        def improve(carry: Any, chosen: Array) -> tuple[Any, None]:
+        def minibatch(carry: ModelAndOptimiser, chosen: Array) -> tuple[ModelAndOptimiser, None]:
             model, optimiser = carry
-            some = jax.tree.map(lambda leaf: leaf[chosen], pairs)
-            grads = jax.grad(lambda model: model.loss(observations, *some))(model)
-            change, optimiser = self._adam.update(grads, optimiser)
-            return (optax.apply_updates(model, change), optimiser), None
+            batch = jax.tree.map(lambda leaf: leaf[chosen], pairs)
+            grads = jax.grad(lambda model: model.loss(observations, *batch))(model)
+            updates, optimiser = self._adam.update(grads, optimiser)
+            return (eqx.apply_updates(model, updates), optimiser), None
 
         start = (state.model, state.optimiser)
-        (model, optimiser), _ = jax.lax.scan(improve, start, order)
+        (model, optimiser), _ = jax.lax.scan(minibatch, start, order)
         return E3BState(model, optimiser, state.root)
 
     @property
-    def _adam(self) -> Any:
+    def _adam(self) -> optax.GradientTransformation:
         return optax.adam(self.learning_rate)
 
     @property
-    def _ball(self) -> Float[Array, "f f"]:
-        """The root before anything was seen."""
+    def _initial_root(self) -> Float[Array, "f f"]:
+        """Of an episode without observations."""
         return jnp.eye(self.features) / self.ridge**0.5
 
-    def _advance(
+    def _step(
         self, root: Float[Array, "f f"], before: Features, first: Array, after: Features
     ) -> tuple[Float[Array, "f f"], Float[Array, ""]]:
-        start = self._ball
+        start = self._initial_root
         if self.count_first:
-            # `including` of a ball, where every product is known
-            turned = before / self.ridge**0.5
-            start = start - jnp.outer(turned, turned) * (_shrink(turned @ turned) / self.ridge**0.5)
-        return including(jnp.where(first, start, root), after)
+            # `rank_one_update` of a multiple of the identity, where every product is known
+            v = before / self.ridge**0.5
+            start = start - jnp.outer(v, v) * (_shrink(v @ v) / self.ridge**0.5)
+        return rank_one_update(jnp.where(first, start, root), after)
 
 
-def including(
+def rank_one_update(
     root: Float[Array, "f f"], features: Features
 ) -> tuple[Float[Array, "f f"], Float[Array, ""]]:
-    """The root after `features` were added to C, and their score before."""
-    exactly = partial(jnp.dot, precision=jax.lax.Precision.HIGHEST)
-    turned = exactly(features, root)
-    score = exactly(turned, turned)
-    return root - jnp.outer(exactly(root, turned), turned) * _shrink(score), score
+    """The root after φφᵀ was added to C, and the score φᵀ C⁻¹ φ before that."""
+    dot = partial(jnp.dot, precision=jax.lax.Precision.HIGHEST)
+    v = dot(features, root)
+    score = dot(v, v)
+    return root - jnp.outer(dot(root, v), v) * _shrink(score), score
 
 
 def _shrink(score: Float[Array, ""]) -> Float[Array, ""]:

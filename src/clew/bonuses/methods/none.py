@@ -22,7 +22,7 @@ class NoBonus(Bonus[tuple[()]]):
         return ()
 
     def score(
-        self, observations: Observations, state: tuple[()], seen: Transitions
+        self, observations: Observations, state: tuple[()], transitions: Transitions
     ) -> tuple[tuple[()], Float[Array, "time env"]]:
         """Zero."""
-        return (), jnp.zeros(seen.action.shape)
+        return (), jnp.zeros(transitions.action.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ from clew.validate import one_of, positive_number, whole_number
 
 
 class Distillation(eqx.Module):
-    """Random network distillation: the predictor has learned the target where it has been."""
+    """Random network distillation: the predictor is trained to match the target where it was."""
 
     target: Mlp
     predictor: Mlp
@@ -36,7 +36,7 @@ class NovelDState(NamedTuple):
     """The networks, the predictor's optimiser, and what each episode has seen."""
 
     networks: Distillation
-    optimiser: Any
+    optimiser: optax.OptState
     visits: Visits
 
 
@@ -53,7 +53,7 @@ class NovelD(Bonus[NovelDState]):
     """  # fmt: skip
 
     alpha: float = 0.5
-    """How much of the novelty that one comes from is taken off."""
+    """Share of the novelty of o_t that is subtracted."""
     hidden: int = 128
     """Width of the hidden layer."""
     features: int = 64
@@ -76,34 +76,40 @@ class NovelD(Bonus[NovelDState]):
         sizes = (observations.size, self.hidden, self.features)
         both = jax.vmap(lambda key: mlp(key, *sizes))(jax.random.split(key))
         networks = Distillation(*(jax.tree.map(itemgetter(i), both) for i in range(2)))
-        optimiser = self._adam.init(networks.predictor)
-        return NovelDState(networks, optimiser, Visits.none(observations.env, envs))
+        optimiser = self._adam.init(eqx.filter(networks.predictor, eqx.is_array))
+        return NovelDState(networks, optimiser, Visits.empty(observations.env, envs))
 
     def score(
-        self, observations: Observations, state: NovelDState, seen: Transitions
+        self, observations: Observations, state: NovelDState, transitions: Transitions
     ) -> tuple[NovelDState, Float[Array, "time env"]]:
-        """Pay for the gain in novelty, if the next observation is new."""
+        """The gain in novelty, if the next observation is new to its episode."""
         errors = [
-            observations.through(state.networks.error, obs) for obs in (seen.obs, seen.next_obs)
+            observations.through(state.networks.error, obs)
+            for obs in (transitions.obs, transitions.next_obs)
         ]
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
-        visits, new = state.visits.through(seen)
+        visits, new = state.visits.update(transitions)
         scores = jnp.maximum(after - self.alpha * before, 0) * new
         return state._replace(visits=visits), scores
 
     def learn(
-        self, observations: Observations, state: NovelDState, seen: Transitions, key: PRNGKeyArray
+        self,
+        observations: Observations,
+        state: NovelDState,
+        transitions: Transitions,
+        key: PRNGKeyArray,
     ) -> NovelDState:
-        """Bring the predictor one step nearer to the target where the rollout went."""
+        """One step of Adam on the predictor's error over the rollout."""
         target, predictor = state.networks.target, state.networks.predictor
 
         def loss(predictor: Mlp) -> Float[Array, ""]:
-            return observations.through(Distillation(target, predictor).error, seen.next_obs).mean()
+            error = Distillation(target, predictor).error
+            return observations.through(error, transitions.next_obs).mean()
 
-        change, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
-        predictor = jax.tree.map(jnp.add, predictor, change)
+        updates, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
+        predictor = eqx.apply_updates(predictor, updates)
         return NovelDState(Distillation(target, predictor), optimiser, state.visits)
 
     @property
-    def _adam(self) -> Any:
+    def _adam(self) -> optax.GradientTransformation:
         return optax.adam(self.learning_rate)

@@ -1,4 +1,4 @@
-"""From scores to what is delivered."""
+"""From scores to intrinsic rewards."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.bonuses import Bonus, BonusState, RunningStd, Transitions, bonuses, names
-from tests.bonuses.seeing import observations_of
+from tests.bonuses.rollouts import observations_of
 
 SHAPES = ((1, 1), (5, 3), (64, 4))
-SIGHT = observations_of("TinyReproduce")
+OBSERVATIONS = observations_of("TinyReproduce")
 KEY = jax.random.key(0)
 
 
@@ -29,10 +29,10 @@ class Told(Bonus[Any]):
     def init(self, observations: Any, envs: int, key: Any) -> Any:
         return jnp.int32(0)
 
-    def score(self, observations: Any, state: Any, seen: Transitions) -> Any:
-        return 10 * state + 1, seen.obs
+    def score(self, observations: Any, state: Any, transitions: Transitions) -> Any:
+        return 10 * state + 1, transitions.obs
 
-    def learn(self, observations: Any, state: Any, seen: Transitions, key: Any) -> Any:
+    def learn(self, observations: Any, state: Any, transitions: Transitions, key: Any) -> Any:
         return 10 * state + 2
 
 
@@ -42,15 +42,15 @@ def telling(scores: Any) -> Transitions:
 
 
 @partial(jax.jit, static_argnums=1)
-def intrinsic_rewards(delivery: BonusState, bonus: Bonus, seen: Transitions) -> Any:
-    return delivery.intrinsic_rewards(bonus, SIGHT, seen, KEY)
+def intrinsic_rewards(state: BonusState, bonus: Bonus, transitions: Transitions) -> Any:
+    return state.intrinsic_rewards(bonus, OBSERVATIONS, transitions, KEY)
 
 
 def begin(bonus: Bonus) -> BonusState:
-    return BonusState.init(bonus, SIGHT, 4, KEY)
+    return BonusState.init(bonus, OBSERVATIONS, 4, KEY)
 
 
-including = jax.jit(RunningStd.including)
+update = jax.jit(RunningStd.update)
 
 
 @given(data=st.data())
@@ -64,7 +64,7 @@ def test_the_scale_is_that_of_all_scores_so_far(data: st.DataObject) -> None:
     for order in (batches, shuffled):
         scale, so_far = RunningStd.empty(), np.zeros(0)
         for batch in order:
-            scale = including(scale, jnp.asarray(batch))
+            scale = update(scale, jnp.asarray(batch))
             so_far = np.concatenate([so_far, np.float64(batch).ravel()])
             assert float(scale.number) == len(so_far)
             np.testing.assert_allclose(scale.mean, so_far.mean(), rtol=1e-4)
@@ -83,11 +83,11 @@ def test_what_is_delivered(data: st.DataObject) -> None:
     normalise = data.draw(st.booleans(), label="normalise")
     bonus = Told(normalise=normalise, clip=clip)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
-    delivery, so_far = begin(bonus), np.zeros(0)
+    state, so_far = begin(bonus), np.zeros(0)
     for _ in range(3):
         told = rng.normal(size=(16, 4)).astype(np.float32) * 20  # a score below zero pays nothing
         so_far = np.concatenate([so_far, np.float64(told).ravel()])
-        delivery, scores, delivered = pay(delivery, bonus, telling(told))
+        state, scores, delivered = intrinsic_rewards(state, bonus, telling(told))
         np.testing.assert_array_equal(scores, told)
         expected = np.clip(told / (so_far.std() if normalise else 1), 0, clip)
         np.testing.assert_allclose(delivered, expected, rtol=1e-4, atol=1e-6)
@@ -96,14 +96,14 @@ def test_what_is_delivered(data: st.DataObject) -> None:
 
 
 def test_scored_before_trained_on() -> None:
-    delivery, _, _ = pay(begin(Told()), Told(), telling(np.ones((16, 4))))
-    assert int(delivery.state) == 12
-    delivery, _, _ = pay(delivery, Told(), telling(np.ones((16, 4))))
-    assert int(delivery.state) == 1212
+    state, _, _ = intrinsic_rewards(begin(Told()), Told(), telling(np.ones((16, 4))))
+    assert int(state.state) == 12
+    state, _, _ = intrinsic_rewards(state, Told(), telling(np.ones((16, 4))))
+    assert int(state.state) == 1212
 
 
 def test_zeros_are_delivered_as_zeros() -> None:
-    _, _, delivered = pay(begin(Told()), Told(), telling(np.zeros((16, 4))))
+    _, _, delivered = intrinsic_rewards(begin(Told()), Told(), telling(np.zeros((16, 4))))
     np.testing.assert_array_equal(delivered, 0)
 
 
@@ -111,9 +111,9 @@ def test_zeros_are_delivered_as_zeros() -> None:
 @pytest.mark.parametrize("shape", [(16, 4), (37, 5)])
 def test_a_constant_score_is_not_blown_up(value: float, shape: tuple[int, int]) -> None:
     """It has no spread of its own, though its mean is rounded."""
-    delivery = begin(Told())
+    state = begin(Told())
     for _ in range(3):
-        delivery, _, delivered = pay(delivery, Told(), telling(np.full(shape, value)))
+        state, _, delivered = intrinsic_rewards(state, Told(), telling(np.full(shape, value)))
         np.testing.assert_allclose(delivered, value, rtol=1e-5)
 
 
@@ -123,8 +123,8 @@ def test_bonuses_see_nothing_of_rewards() -> None:
         factory: Any = bonuses[name].factory()
         for method, arguments in {
             "init": ("observations", "envs", "key"),
-            "score": ("observations", "state", "seen"),
-            "learn": ("observations", "state", "seen", "key"),
+            "score": ("observations", "state", "transitions"),
+            "learn": ("observations", "state", "transitions", "key"),
         }.items():
             parameters = tuple(inspect.signature(getattr(factory, method)).parameters)
             assert parameters == ("self", *arguments)
