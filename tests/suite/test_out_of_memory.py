@@ -10,9 +10,9 @@ from typing import Any
 
 import jax
 import pytest
+from clew.cli.run import execute
 
 import clew.suite.training as training
-from clew.cli.run import execute
 from clew.learner import Pack, Progress
 from clew.store import Store, scan
 from clew.suite import Outcome, PackProgress, Stop, plan, work

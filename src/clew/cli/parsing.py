@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import inspect
 import io
-import itertools
 import re
 import types
 import typing
@@ -34,7 +33,7 @@ IntoPath = Annotated[Path, arg(metavar="INTO")]
 Subject = Annotated[str, arg(metavar="NAME")]
 
 KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
-BORDER = "╰╯─+-"
+SIDES, RULES = "│ ", "╰╯─-"
 
 
 def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], None]:
@@ -88,8 +87,10 @@ def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> 
 
 def _sentence(command: Command, box: str, prog: str) -> str:
     """What tyro says in the first paragraph of a box, in a sentence."""
-    lines = [line.strip().strip("│|").strip() for line in box.splitlines()[1:]]
-    first = list(itertools.takewhile(lambda line: line.strip(BORDER), lines))
+    lines = [line.strip(SIDES) for line in box.splitlines()[1:]]
+    is_rule = [not line.strip(RULES) for line in lines]
+    start = is_rule.index(False)  # where there are no boxes, the title is underlined
+    first = lines[start : is_rule.index(True, start)]
     said, see = " ".join(first), f"; see `{prog} --help`"
     if said.startswith("Missing from"):
         missing = [name for name in _required(command) if any(name in x.split() for x in first)]
