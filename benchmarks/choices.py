@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from clew.analysis import Task, published, published_success, tasks
+from clew.analysis import Task, TaskStatistics, published, published_success, tasks
 from clew.analysis.names import NONE
 from clew.analysis.stats.anova import Design
-from clew.analysis.stats.interaction import TWO_WAY, _long
-from clew.analysis.stats.spread import spread
+from clew.analysis.stats.interaction import TWO_WAY, in_long_form
+from clew.analysis.stats.spread import dispersion_ratio
 from clew.analysis.stats.task import logit, rescaled
 from clew.analysis.verdict import MARGIN
 
@@ -23,7 +23,7 @@ PRINTED = {("MPG", "e3b"): "0.0002", ("MPG", "noveld"): "0.0002",
 
 def permutations(task: Task, bonus: str, within: bool) -> tuple[float, float]:
     """p of F and of the sum of squares."""
-    y, codes = _long([task], bonus, task.both(bonus))
+    y, codes = in_long_form([task], bonus, task.both(bonus))
     design = Design({"architecture": codes[0], "bonus": codes[1]})
     rng = np.random.default_rng(0)
     drawn = np.tile(y, (20_000, 1))
@@ -38,7 +38,7 @@ def permutations(task: Task, bonus: str, within: bool) -> tuple[float, float]:
 
 def logit_ratio(task: Task, bonus: str, edge: float) -> float:
     scaled = rescaled(task, partial(logit, edge=edge))
-    return spread(scaled, bonus, resamples=100).ratio.estimate
+    return float(dispersion_ratio(scaled, bonus, task.both(bonus)))
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def main() -> None:
     print("\n| task | bonus | ΔSEP | with seed noise taken out |\n|---|---|---:|---:|")
     for task in group:
         for bonus in task.bonuses:
-            s = spread(task, bonus)
+            s = TaskStatistics(task).spread(bonus)
             both = f"{s.delta.estimate:+.3f} | {s.delta_beyond_noise:+.3f}"
             print(f"| {task.label} | {bonus} | {both} |")
     wide = published_success().query(

@@ -12,17 +12,19 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import stats
 
+from clew.analysis import TaskStatistics
 from clew.analysis.names import NONE
-from clew.analysis.stats.improvement import improvement, wins
+from clew.analysis.stats.bootstrap import Statistic, bootstrap
 from clew.analysis.stats.interaction import two_way
-from clew.analysis.stats.intervals import bca, mean_interval, percentile, welch, wilson
-from clew.analysis.stats.iqm import interquartile_mean
-from clew.analysis.stats.spread import dispersion, separation, spread
+from clew.analysis.stats.intervals import mean_interval, welch, wilson
+from clew.analysis.stats.spread import dispersion_ratio, separation_change
+from clew.analysis.stats.success import improvement, interquartile_mean, iqm, wins
 from clew.analysis.stats.task import Task
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 SEEDS = (3, 5, 10)
 RESAMPLES = 1000
+METHODS = ("percentile", "BCa")
 
 
 def narrow(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
@@ -47,13 +49,20 @@ MEANS: dict[Draw, float] = {
 }  # fmt: skip
 
 
-def weights(rng: np.random.Generator, n: int) -> np.ndarray:
-    """[n, resample]: a sample's values times this are its bootstrap means."""
-    return rng.multinomial(n, np.full(n, 1 / n), RESAMPLES).T / n
+def mean(task: Task) -> np.ndarray:
+    return task.means(NONE, ("A0",))[..., 0]
 
 
-def left_out(x: np.ndarray) -> np.ndarray:
-    return (x.sum() - x) / (len(x) - 1)
+def gain(task: Task) -> np.ndarray:
+    return task.means("e3b", ("A0",))[..., 0] - mean(task)
+
+
+def covered(task: Task, statistic: Statistic, truth: float) -> list[bool]:
+    """Whether the percentile and the BCa interval contain the truth."""
+    found = [
+        bootstrap(task, {"it": statistic}, RESAMPLES, method=method)["it"] for method in METHODS
+    ]
+    return [f.low <= truth <= f.high for f in found]
 
 
 def of_means(sims: int) -> Iterator[tuple]:
@@ -61,12 +70,11 @@ def of_means(sims: int) -> Iterator[tuple]:
         for n in SEEDS:
             rng = np.random.default_rng(n)
             hits = np.zeros(3)
-            for _ in range(sims):
+            for i in range(sims):
                 x = draw(rng, (n,))
                 t = mean_interval(x)
-                boot = x @ weights(rng, n)
-                both = [percentile(boot), bca(boot, x.mean(), [left_out(x)])]
-                hits += [low <= truth <= high for low, high in ((t.low, t.high), *both)]
+                task = Task(str(i), draw.__name__, {("A0", NONE): x})
+                hits += [t.low <= truth <= t.high, *covered(task, mean, truth)]
             yield "mean", draw.__name__, n, *hits / sims
 
 
@@ -76,13 +84,11 @@ def of_gains(sims: int) -> Iterator[tuple]:
         for n in SEEDS:
             rng = np.random.default_rng(n)
             hits = np.zeros(3)
-            for _ in range(sims):
+            for i in range(sims):
                 x, y = one(rng, (n,)), other(rng, (n,))
-                t = welch(x, y)
-                boot = x @ weights(rng, n) - y @ weights(rng, n)
-                jackknife = [left_out(x) - y.mean(), x.mean() - left_out(y)]
-                both = [percentile(boot), bca(boot, x.mean() - y.mean(), jackknife)]
-                hits += [low <= truth <= high for low, high in ((t.low, t.high), *both)]
+                t = welch(x, y).interval
+                task = Task(str(i), one.__name__, {("A0", "e3b"): x, ("A0", NONE): y})
+                hits += [t.low <= truth <= t.high, *covered(task, gain, truth)]
             yield "gain", f"{one.__name__} − {other.__name__}", n, *hits / sims
 
 
@@ -99,18 +105,22 @@ def of_shares() -> Iterator[tuple]:
             yield "share of seeds", f"p = {truth}", n, chance @ covered, chance @ wald
 
 
+def share_won(task: Task) -> np.ndarray:
+    return wins(task.arms["A0", "e3b"], task.arms["A0", NONE])
+
+
 def of_improvement(sims: int) -> Iterator[tuple]:
     for shift in (0.0, 1.19, 2.33):
         truth = float(stats.norm.cdf(shift / np.sqrt(2)))
         for n in SEEDS:
             rng = np.random.default_rng(n)
             hits = np.zeros(2)
-            for _ in range(sims):
+            for i in range(sims):
                 x, y = rng.normal(shift, 1, n), rng.normal(0, 1, n)
                 score = improvement(x, y)
-                at = rng.integers(0, n, (2, RESAMPLES, n))
-                low, high = percentile(wins(x[at[0]], y[at[1]]))
-                hits += [score.low <= truth <= score.high, low <= truth <= high]
+                task = Task(str(i), "sparse", {("A0", "e3b"): x, ("A0", NONE): y})
+                found = bootstrap(task, {"wins": share_won}, RESAMPLES)["wins"]
+                hits += [score.low <= truth <= score.high, found.low <= truth <= found.high]
             yield "improvement", f"Pr = {truth:.2f}", n, *hits / sims
 
 
@@ -135,23 +145,31 @@ def scene(name: str, i: int, n: int, rng: np.random.Generator) -> Task:
 
 def of_spreads(sims: int, what: str) -> Iterator[tuple]:
     """ΔSEP, or the ratio where there is one."""
-    for name, (none, bonus, *_) in SCENES.items():
-        means = np.array(bonus), np.array(none)
-        ratio = what == "ratio of dispersions"
-        if ratio and dispersion(means[1]) == 0:
+    ratio = what == "ratio of dispersions"
+    measure = dispersion_ratio if ratio else separation_change
+
+    def statistic(task: Task) -> np.ndarray:
+        return measure(task, "e3b", task.memories)
+
+    for name in SCENES:
+        exact = true_scene(name)
+        truth = float(statistic(exact))
+        if not np.isfinite(truth):
             continue
-        measured = [dispersion(m) if ratio else separation(m) for m in means]
-        truth = measured[0] / measured[1] if ratio else measured[0] - measured[1]
         for n in SEEDS:
             rng = np.random.default_rng(n)
             hits = np.zeros(2)
             for i in range(sims):
-                task = scene(name, i, n, rng)
-                for j, method in enumerate(("percentile", "BCa")):
-                    found = spread(task, "e3b", resamples=RESAMPLES, method=method)
-                    interval = found.ratio if ratio else found.delta
-                    hits[j] += interval.low <= truth <= interval.high
+                hits += covered(scene(name, i, n, rng), statistic, truth)
             yield what, name, n, *hits / sims
+
+
+def true_scene(name: str) -> Task:
+    """One seed an arm, at the mean."""
+    none, bonus, *_ = SCENES[name]
+    sides = ((NONE, none), ("e3b", bonus))
+    arms = {(f"A{k}", b): np.array([m]) for b, means in sides for k, m in enumerate(means)}
+    return Task("exact", name, arms)
 
 
 def of_iqm(sims: int) -> Iterator[tuple]:
@@ -160,12 +178,11 @@ def of_iqm(sims: int) -> Iterator[tuple]:
     truth = float(interquartile_mean(np.concatenate([d(rng, (200_000,)) for d in strata])))
     for n in SEEDS:
         hits = 0
-        for _ in range(sims):
-            arms = np.array([d(rng, (n,)) for d in strata])
-            at = rng.integers(0, n, (RESAMPLES, 5, n))
-            drawn = np.take_along_axis(arms[None], at, 2).reshape(RESAMPLES, -1)
-            low, high = percentile(interquartile_mean(drawn))
-            hits += low <= truth <= high
+        for i in range(sims):
+            arms = {(f"A{k}", NONE): d(rng, (n,)) for k, d in enumerate(strata)}
+            task = Task(str(i), "sparse", arms)
+            found = bootstrap(task, {"iqm": lambda t: iqm(t, NONE)}, RESAMPLES)["iqm"]
+            hits += found.low <= truth <= found.high
         yield "interquartile mean", "five different arms", n, hits / sims
 
 
@@ -177,7 +194,7 @@ def false_alarms(sims: int) -> Iterator[tuple]:
             alarms = np.zeros(3)
             for i in range(sims):
                 task = scene(name, i, n, rng)
-                alone = spread(task, "e3b", resamples=RESAMPLES).p < 0.05
+                alone = TaskStatistics(task, RESAMPLES).spread("e3b").p < 0.05
                 test = two_way(task, "e3b", permutations=399).p_permutation < 0.05
                 alarms += [alone, test, alone and test]
             yield name, n, *alarms / sims

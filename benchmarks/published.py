@@ -7,18 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from clew.analysis import Task, published, tasks
 from clew.analysis.names import NONE
+from clew.analysis.published import rounding_range
+from clew.analysis.stats import success
 from clew.analysis.stats.interaction import two_way
-from clew.analysis.stats.iqm import interquartile_mean
-from clew.analysis.stats.rounding import rounding_range
-from clew.analysis.stats.spread import dispersion, separation
-
-
-def means(task: Task, bonus: str) -> np.ndarray:
-    return np.array([v.mean() for v in task.column(bonus, task.memories)])
+from clew.analysis.stats.spread import dispersion_ratio, separation
 
 
 def f(bonus: str) -> Callable[[Task], float]:
@@ -26,15 +20,15 @@ def f(bonus: str) -> Callable[[Task], float]:
 
 
 def ratio(bonus: str) -> Callable[[Task], float]:
-    return lambda task: float(dispersion(means(task, bonus)) / dispersion(means(task, NONE)))
+    return lambda task: float(dispersion_ratio(task, bonus, task.memories))
 
 
 def sep(bonus: str) -> Callable[[Task], float]:
-    return lambda task: float(separation(means(task, bonus)))
+    return lambda task: float(separation(task.means(bonus, task.memories)))
 
 
 def iqm(bonus: str) -> Callable[[Task], float]:
-    return lambda t: float(interquartile_mean(np.concatenate(t.column(bonus, t.memories))))
+    return lambda task: float(success.iqm(task, bonus))
 
 
 PRINTED = {

@@ -9,11 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clew.analysis import published, results, task, tasks, verdicts
-from clew.analysis.stats.gains import gains
+from clew.analysis import (
+    Statistics,
+    Task,
+    TaskStatistics,
+    published,
+    results,
+    task,
+    tasks,
+    verdicts,
+)
 from clew.analysis.stats.interaction import three_way, two_way
-from clew.analysis.stats.iqm import iqm
-from clew.analysis.stats.spread import spread
 from clew.validate import BadInput
 
 RUN = {
@@ -89,33 +95,37 @@ def test_mismatched_suites_are_explained() -> None:
         three_way([mpg, s13], "e3b")
     with pytest.raises(BadInput, match="there are none"):
         two_way(only_none, "e3b")
-    assert "needs two architectures" in spread(only_none, "e3b").delta.why_not
-    assert iqm(only_none, "e3b").why_not == "there is no run"
+    no_memory = {("Memoryless", b): np.array([0.1, 0.2]) for b in ("none", "e3b")}
+    control_alone = TaskStatistics(Task("world", "sparse", no_memory))
+    assert "needs two architectures" in control_alone.spread("e3b").delta.why_not
+    assert control_alone.iqm["e3b"].why_not == "there is no run"
+    with pytest.raises(BadInput, match="unknown bonus 'noveld'; choose 'e3b'"):
+        control_alone.spread("noveld")
 
 
 def test_one_seed_gives_estimates_without_intervals() -> None:
-    one = tasks(results(grid(seeds=1)))[0]
-    assert "one seed" in spread(one, "e3b").delta.why_not
-    assert "one seed" in two_way(one, "e3b").anova.why_not
-    for gain in gains(one):
+    (one,) = Statistics(results(grid(seeds=1))).tasks
+    assert "one seed" in one.spread("e3b").delta.why_not
+    assert "one seed" in one.interactions["e3b"].anova.why_not
+    for gain in one.gains:
         assert np.isfinite(gain.interval.estimate)
         assert not gain.interval.known
-    (said,) = verdicts(results(grid(seeds=1)))
+    (said,) = verdicts(Statistics(results(grid(seeds=1))))
     assert said.pattern == "inconclusive"
     assert "cannot be judged: an arm with one seed" in said.sentence
 
 
 def test_all_equal_values_stand() -> None:
-    flat = tasks(results(grid(0.25)))[0]
-    assert "equal" in two_way(flat, "e3b").anova.why_not
-    assert np.isnan(two_way(flat, "e3b").p_permutation)
-    assert "nothing can be divided" in spread(flat, "e3b").ratio.why_not
-    (said,) = verdicts(results(grid(0.25)))
+    (flat,) = Statistics(results(grid(0.25))).tasks
+    assert "equal" in flat.interactions["e3b"].anova.why_not
+    assert np.isnan(flat.interactions["e3b"].p_permutation)
+    assert "nothing can be divided" in flat.spread("e3b").ratio.why_not
+    (said,) = verdicts(Statistics(results(grid(0.25))))
     assert said.pattern == "null"
 
 
 def test_two_seeds_are_not_enough_for_a_verdict() -> None:
-    (said,) = verdicts(results(grid(seeds=2)))
+    (said,) = verdicts(Statistics(results(grid(seeds=2))))
     assert said.pattern == "inconclusive"
     assert "an arm has 2 seeds, and 3 are the least" in said.sentence
 

@@ -11,15 +11,16 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from clew.analysis import figures, published, published_success, results, verdicts
-from clew.analysis.figures.interaction import apart
+from clew.analysis import Statistics, figures, published, published_success, results
 from clew.analysis.figures.strips import beeswarm
 from clew.analysis.figures.style import architecture_style, bonus_style
 from clew.analysis.names import ARCHITECTURES, BONUSES
+from clew.analysis.report.picture import apart
 from clew.validate import BadInput
 from tests.analysis.matrix import matrix
 
-SMALL = matrix(seeds=3, evaluations=8).only(environment="MysteryPath-Grid")
+SMALL = Statistics(matrix(seeds=3, evaluations=8).only(environment="MysteryPath-Grid"))
+PUBLISHED = Statistics(published())
 
 
 def marks(figure: Figure) -> int:
@@ -33,22 +34,17 @@ def marks(figure: Figure) -> int:
 
 
 def test_strips_show_every_seed() -> None:
-    assert marks(figures.strips(published())) == 360
-
-
-def test_interaction_shows_every_seed() -> None:
-    # two tasks, two bonuses, five memories and the control, ten seeds on either side
-    assert marks(figures.interaction(verdicts(published(), 500, 200))) == 2 * 2 * 6 * 20
+    assert marks(figures.strips(PUBLISHED)) == 360
 
 
 def test_curves_show_every_tail_mean() -> None:
     figure = figures.curves(SMALL, "MysteryPath-Grid")
-    assert marks(figure) == len(SMALL.runs)
+    assert marks(figure) == len(SMALL.results.runs)
     assert len(figure.axes) == 4 * 6
 
 
 def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
-    few = SMALL.only(reward="penalty")
+    few = Statistics(SMALL.results.only(reward="penalty"))
     for name in ("one", "two"):
         paths = figures.save(figures.freeze(few, "MysteryPath-Grid"), tmp_path / name / "freeze")
         assert [p.suffix for p in paths] == [".svg", ".pdf", ".png"]
@@ -59,13 +55,13 @@ def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
 def test_every_draws_what_there_is(tmp_path: Path) -> None:
     few = matrix(3, 8, published_success().query("architecture in ['GRU', 'RetNet']"))
     few = few.only(environment="MysteryPath-Grid", reward="penalty")
-    drawn = {p.stem for p in figures.every(few, tmp_path)}
-    assert drawn == {"seeds", "interaction", "curves-MysteryPath-Grid", "freeze-MysteryPath-Grid"}
+    drawn = {p.stem for p in figures.every(Statistics(few), tmp_path)}
+    assert drawn == {"seeds", "curves-MysteryPath-Grid", "freeze-MysteryPath-Grid"}
 
 
 def test_names_are_escaped_in_svg(tmp_path: Path) -> None:
-    runs = SMALL.runs.assign(environment="<script>alert(1)</script>$x_$")
-    svg, *_ = figures.save(figures.strips(results(runs)), tmp_path / "seeds")
+    runs = SMALL.results.runs.assign(environment="<script>alert(1)</script>$x_$")
+    svg, *_ = figures.save(figures.strips(Statistics(results(runs))), tmp_path / "seeds")
     assert "<script" not in svg.read_text()
 
 
@@ -88,16 +84,14 @@ def test_equal_seeds_lie_side_by_side() -> None:
 
 def test_what_cannot_be_drawn_is_explained() -> None:
     with pytest.raises(BadInput, match="no learning curves"):
-        figures.curves(published(), "MysteryPath-Grid")
-    with pytest.raises(BadInput, match="nothing to draw"):
-        figures.interaction([])
+        figures.curves(PUBLISHED, "MysteryPath-Grid")
     with pytest.raises(BadInput, match="no curves of falls"):
-        figures.freeze(published(), "MysteryPath-Grid")
+        figures.freeze(PUBLISHED, "MysteryPath-Grid")
     with pytest.raises(BadInput, match="needs rows with the columns"):
         figures.decodability(pd.DataFrame())
     failed = published().runs.assign(status="failed", tail_mean=np.nan)
     with pytest.raises(BadInput, match="no run is finished"):
-        figures.strips(results(failed))
+        figures.strips(Statistics(results(failed)))
 
 
 def test_decodability_has_a_point_a_row() -> None:

@@ -7,21 +7,20 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.analysis import published, results, task, tasks, verdicts
+from clew.analysis import Statistics, TaskStatistics, published, results, task, verdicts
+from clew.analysis.cautions import cautions
 from clew.analysis.names import NONE
-from clew.analysis.stats.cautions import cautions
-from clew.analysis.stats.families import holm
-from clew.analysis.stats.gains import average_gain, bootstrap_gain
-from clew.analysis.stats.improvement import bootstrap_improvement, improvement
+from clew.analysis.report import page
+from clew.analysis.stats import bootstrap, interaction
+from clew.analysis.stats.gains import average_gain
 from clew.analysis.stats.interaction import two_way
-from clew.analysis.stats.intervals import wilson
-from clew.analysis.stats.iqm import iqm
+from clew.analysis.stats.intervals import holm, wilson
 from clew.analysis.stats.missing import gaps
-from clew.analysis.stats.power import detectable_difference
-from clew.analysis.stats.spread import spread
+from clew.analysis.stats.spread import separation_change
+from clew.analysis.stats.success import improvement
 from clew.analysis.stats.task import Task
 from clew.analysis.verdict import RULES
 from tests.analysis.matrix import matrix
@@ -38,15 +37,13 @@ def some_task(draw: st.DrawFn) -> Task:
 
 @given(some_task())
 def test_estimates_lie_in_their_intervals(task: Task) -> None:
-    for a in task.architectures:
-        pair = task.arms[a, "e3b"], task.arms[a, NONE]
-        found = improvement(*pair)
-        assert 0 <= found.low <= found.estimate <= found.high <= 1
-        detectable = detectable_difference(*pair)
-        assert detectable >= 0
-        gain = bootstrap_gain(task, a, "e3b", 200)
-        assert -1 <= gain.low <= gain.high <= 1
-    average = average_gain(task, "e3b")
+    found = TaskStatistics(task, resamples=200)
+    for share in found.improvements.values():
+        assert 0 <= share.low <= share.estimate <= share.high <= 1
+    for gain in found.gains:
+        assert gain.detectable >= 0
+        assert -1 <= gain.bootstrap.low <= gain.bootstrap.high <= 1
+    average = found.average_gains["e3b"]
     assert not average.known or average.low <= average.estimate <= average.high
 
 
@@ -58,8 +55,8 @@ def test_exchanging_the_arms_turns_every_sign(task: Task) -> None:
     one, other = (average_gain(t, "e3b") for t in (task, swapped))
     assert one.estimate == pytest.approx(-other.estimate)
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low), nan_ok=True)
-    one, other = (spread(t, "e3b", resamples=50) for t in (task, swapped))
-    assert one.delta.estimate == pytest.approx(-other.delta.estimate)
+    one, other = (separation_change(t, "e3b", t.memories) for t in (task, swapped))
+    assert one == pytest.approx(-other)
     for a in task.architectures:
         pair = task.arms[a, "e3b"], task.arms[a, NONE]
         one, other = improvement(pair[0], pair[1]), improvement(pair[1], pair[0])
@@ -72,8 +69,8 @@ def test_f_and_separation_ignore_a_common_shift(task: Task, shift: float) -> Non
     one, other = (two_way(t, "e3b", permutations=0) for t in (task, moved))
     if not one.anova.why_not and one.anova.residual_ss > 1e-6:
         assert one.f == pytest.approx(other.f, rel=1e-5, abs=1e-7)
-    one, other = (spread(t, "e3b", resamples=50) for t in (task, moved))
-    assert one.sep == pytest.approx(other.sep, abs=1e-9)
+    one, other = (separation_change(t, "e3b", t.memories) for t in (task, moved))
+    assert one == pytest.approx(other, abs=1e-9)
 
 
 @given(st.lists(st.one_of(st.floats(0, 1), st.just(float("nan"))), max_size=10))
@@ -109,24 +106,24 @@ def test_the_same_runs_in_another_order_and_company_give_the_same_bytes() -> Non
     shuffled = results(runs.sample(frac=1, random_state=3))
     alone = results(runs[runs["environment"] == "MysteryPath-Grid"])
     for other in (shuffled, alone):
-        one, two = tasks(published())[0], tasks(other)[0]
-        assert spread(one, "e3b") == spread(two, "e3b")
-        assert iqm(one, "e3b") == iqm(two, "e3b")
-        assert two_way(one, "e3b") == two_way(two, "e3b")
-        assert bootstrap_gain(one, "GRU", "e3b") == bootstrap_gain(two, "GRU", "e3b")
+        one, two = (Statistics(table).tasks[0] for table in (published(), other))
+        assert one.spread("e3b") == two.spread("e3b")
+        assert one.iqm == two.iqm
+        assert one.interactions == two.interactions
+        assert one.gains == two.gains
 
 
 def test_ten_thousand_resamples_of_the_whole_matrix_take_seconds() -> None:
     whole = matrix()
     assert len(whole.runs) == 1800
     start = time.perf_counter()
-    given_ = verdicts(whole)
+    given_ = verdicts(Statistics(whole))
     assert time.perf_counter() - start < 30  # about 5 on one slow core
     assert len(given_) == 20
 
 
 def test_published_patterns() -> None:
-    patterns = {(v.task.label, v.bonus): v.pattern for v in verdicts(published())}
+    patterns = {(v.task.label, v.bonus): v.pattern for v in verdicts(Statistics(published()))}
     assert patterns == {
         ("MPG / sparse", "e3b"): "amplify",
         ("MPG / sparse", "noveld"): "amplify",
@@ -136,7 +133,7 @@ def test_published_patterns() -> None:
 
 
 def test_the_null_and_the_harm_are_told_apart() -> None:
-    patterns = {(v.task.label, v.bonus): v for v in verdicts(matrix(), 2000, 2000)}
+    patterns = {(v.task.label, v.bonus): v for v in verdicts(Statistics(matrix(), 2000, 2000))}
     tiny = {v.pattern for (label, _), v in patterns.items() if label.startswith("Tiny")}
     assert tiny == {"null"}
     aligned = patterns["MPG / aligned", "e3b"]
@@ -146,7 +143,7 @@ def test_the_null_and_the_harm_are_told_apart() -> None:
 
 
 def test_the_studys_cautions_are_raised() -> None:
-    mpg, s13 = tasks(published())
+    mpg, s13 = Statistics(published()).tasks
     assert {c.choice for c in cautions(s13, "e3b")} == {"scale", "control"}
     assert cautions(mpg, "e3b") == []
 
@@ -155,10 +152,10 @@ def test_less_noise_is_not_taken_for_equalisation() -> None:
     """Equal architectures whose seeds scatter without the bonus and not with it."""
     rng = np.random.default_rng(1)
     arms = {(a, b): np.sort(rng.normal(0.5, s, 10)) for a in "ABCDE" for b, s in ((NONE, 0.2), ("e3b", 0.01))}  # noqa: E501  # fmt: skip
-    noisy = Task("world", "sparse", arms)
-    assert spread(noisy, "e3b").delta.high < 0
+    noisy = TaskStatistics(Task("world", "sparse", arms), permutations=500)
+    assert noisy.spread("e3b").delta.high < 0
     assert "noise" in {c.choice for c in cautions(noisy, "e3b")}
-    assert two_way(noisy, "e3b", 500).p_permutation > 0.05
+    assert noisy.interactions["e3b"].p_permutation > 0.05
 
 
 def test_failed_runs_are_left_out_listed_and_their_weight_is_told() -> None:
@@ -172,7 +169,7 @@ def test_failed_runs_are_left_out_listed_and_their_weight_is_told() -> None:
     assert "GRU / e3b, seed 3" in found.lines()[0]
     here = task(broken, "MiniGrid-MemoryS13", "sparse")
     assert len(here.arms["GRU", "e3b"]) == 3
-    assert "failures" in {c.choice for c in cautions(here, "e3b", broken)}
+    assert "failures" in {c.choice for c in cautions(TaskStatistics(here), "e3b")}
 
 
 def test_absent_seeds_are_missing() -> None:
@@ -183,10 +180,17 @@ def test_absent_seeds_are_missing() -> None:
     assert set(found.runs["status"]) == {"missing"}
 
 
-@settings(max_examples=15)
-@given(some_task())
-def test_bootstrap_of_improvement_agrees_in_the_middle(task: Task) -> None:
-    a = task.architectures[0]
-    boot = bootstrap_improvement(task, a, "e3b", 300)
-    assert boot.estimate == improvement(task.arms[a, "e3b"], task.arms[a, NONE]).estimate
-    assert 0 <= boot.low <= boot.high <= 1
+def test_a_report_resamples_every_task_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[object, ...]] = []
+
+    def recorded(*key: object) -> np.random.Generator:
+        drawn.append(key)
+        return made(*key)
+
+    made = bootstrap.generator
+    for module in (bootstrap, interaction):
+        monkeypatch.setattr(module, "generator", recorded)
+    page(Statistics(published(), resamples=100, permutations=100))
+    assert len(drawn) == len(set(drawn))
+    # two tasks; and the permutations of each with two bonuses
+    assert sorted(str(key[0]) for key in drawn) == ["bootstrap"] * 2 + ["permutation"] * 4

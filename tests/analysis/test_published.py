@@ -12,20 +12,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from clew.analysis import published, published_success, tasks
+from clew.analysis import Statistics, TaskStatistics, published, published_success
 from clew.analysis.names import NONE
+from clew.analysis.published import rounding_range
 from clew.analysis.stats.anova import Design, anova
-from clew.analysis.stats.counts import counts
-from clew.analysis.stats.gains import bootstrap_gain
-from clew.analysis.stats.improvement import wins
-from clew.analysis.stats.interaction import _long, two_way
-from clew.analysis.stats.iqm import interquartile_mean, iqm
-from clew.analysis.stats.rounding import rounding_range
-from clew.analysis.stats.spread import dispersion, separation, spread
-from clew.analysis.stats.task import Task, logit, rescaled
+from clew.analysis.stats.interaction import in_long_form
+from clew.analysis.stats.spread import dispersion, dispersion_ratio, separation
+from clew.analysis.stats.success import iqm, learnt, wins
+from clew.analysis.stats.task import Task
 from clew.analysis.table import records
 
-MPG, S13 = tasks(published())
+FOUND: dict[str, TaskStatistics] = dict(
+    zip(("MPG", "S13"), Statistics(published()).tasks, strict=True)
+)
 ANOVA = {  # architecture, bonus, interaction; partial ω² of the interaction where printed
     ("MPG", "e3b"): (271.4, 1300.1, 226.4),
     ("MPG", "noveld"): (274.6, 1356.7, 234.7),
@@ -74,7 +73,7 @@ GAINS = {
 
 
 def of(label: str) -> Task:
-    return {"MPG": MPG, "S13": S13}[label]
+    return FOUND[label].task
 
 
 def agrees(statistic: Callable[[Task], float], task: Task, printed: float, decimals: int) -> bool:
@@ -84,14 +83,13 @@ def agrees(statistic: Callable[[Task], float], task: Task, printed: float, decim
 
 
 def means(task: Task, bonus: str, control: bool = False) -> np.ndarray:
-    architectures = task.architectures if control else task.memories
-    return np.array([v.mean() for v in task.column(bonus, architectures)])
+    return task.means(bonus, task.architectures if control else task.memories)
 
 
 @pytest.mark.parametrize(("label", "bonus"), ANOVA)
 def test_anova(label: str, bonus: str) -> None:
     def f(task: Task, term: int) -> float:
-        y, codes = _long([task], bonus, task.memories)
+        y, codes = in_long_form([task], bonus, task.memories)
         return anova(y, Design({"architecture": codes[0], "bonus": codes[1]})).effects[term].f
 
     for term, printed in enumerate(ANOVA[label, bonus]):
@@ -100,7 +98,7 @@ def test_anova(label: str, bonus: str) -> None:
 
 @pytest.mark.parametrize(("label", "bonus"), P_PERMUTATION)
 def test_permutation_p_is_of_the_sum_of_squares(label: str, bonus: str) -> None:
-    found = two_way(of(label), bonus)
+    found = FOUND[label].interactions[bonus]
     printed = P_PERMUTATION[label, bonus]
     # three standard errors of a share of 20,000 permutations, and of one that was seen never
     assert abs(found.p_study - printed) <= 3 * np.sqrt(printed / 20_000) + 2 / 20_000
@@ -116,9 +114,9 @@ def test_dispersion(label: str, bonus: str) -> None:
 @pytest.mark.parametrize(("label", "bonus"), RATIO)
 def test_dispersion_ratio_and_interval(label: str, bonus: str) -> None:
     printed, low, high = RATIO[label, bonus]
-    ratio = lambda t: float(dispersion(means(t, bonus)) / dispersion(means(t, NONE)))  # noqa: E731
+    ratio = lambda t: float(dispersion_ratio(t, bonus, t.memories))  # noqa: E731
     assert agrees(ratio, of(label), printed, 1 if label == "MPG" else 2)
-    found = spread(of(label), bonus).ratio
+    found = FOUND[label].spread(bonus).ratio
     # the bootstrap's own noise, and the rounded data: a tenth of the width
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.1 * (high - low))
 
@@ -129,7 +127,7 @@ def test_separation_index(label: str, control: bool) -> None:
     for bonus, printed in zip((NONE, "e3b", "noveld"), SEP[label, control], strict=True):
         sep = lambda t, b=bonus: float(separation(means(t, b, control)))  # noqa: E731
         assert agrees(sep, task, printed, 3)
-    found = spread(task, "e3b", control=control).delta
+    found = FOUND[label].spread("e3b", "with the control" if control else "memories").delta
     assert [found.low, found.high] == pytest.approx(DELTA[label, control], abs=0.004)
 
 
@@ -145,25 +143,24 @@ def test_probability_of_improvement(label: str) -> None:
 @pytest.mark.parametrize(("label", "bonus"), IQM)
 def test_interquartile_mean(label: str, bonus: str) -> None:
     printed, low, high = IQM[label, bonus]
-    task = of(label)
-
-    def middle(task: Task) -> float:
-        return float(interquartile_mean(np.concatenate(task.column(bonus, task.memories))))
-
-    assert agrees(middle, task, printed, 3)
-    found = iqm(task, bonus)
+    assert agrees(lambda t: float(iqm(t, bonus)), of(label), printed, 3)
+    found = FOUND[label].iqm[bonus]
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.002)
 
 
 def test_seed_counts_exactly() -> None:
-    found = {(c.architecture, c.bonus): c.learnt for c in counts(S13)}
     for architecture, printed in LEARNT.items():
-        assert tuple(found[architecture, b] for b in (NONE, "e3b", "noveld")) == printed
+        arms = [of("S13").arms[architecture, b] for b in (NONE, "e3b", "noveld")]
+        assert [10 * learnt(values).estimate for values in arms] == pytest.approx(printed)
 
 
 @pytest.mark.parametrize(("label", "architecture"), GAINS)
 def test_gains(label: str, architecture: str) -> None:
-    found = bootstrap_gain(of(label), architecture, "e3b")
+    (found,) = (
+        gain.bootstrap
+        for gain in FOUND[label].gains
+        if (gain.architecture, gain.bonus) == (architecture, "e3b")
+    )
     # both the seeds and the printed numbers are rounded to two decimals
     got = [found.estimate, found.low, found.high]
     assert got == pytest.approx(GAINS[label, architecture], abs=0.0101)
@@ -174,14 +171,15 @@ def test_the_studys_own_caution_on_the_scale() -> None:
 
     The study names no clip, and other ones give 0.3 to 1.5 (benchmarks/choices.py).
     """
-    assert spread(rescaled(S13, logit), "e3b").ratio.estimate == pytest.approx(1.0, abs=0.05)
-    assert spread(rescaled(MPG, logit), "e3b").ratio.low > 10
+    ratios = {label: FOUND[label].spread("e3b", "in log odds").ratio for label in FOUND}
+    assert ratios["S13"].estimate == pytest.approx(1.0, abs=0.05)
+    assert ratios["MPG"].low > 10
 
 
 def test_seed_vectors_have_the_published_means_and_deviations() -> None:
     arm = ["environment", "reward", "architecture", "bonus"]
     table = {tuple(row[c] for c in arm): row for row in records(published_success())}
-    for task in (MPG, S13):
+    for task in map(of, FOUND):
         for (architecture, bonus), values in task.arms.items():
             row = table[task.environment, task.reward, architecture, bonus]
             # each printed to two decimals, of seeds that are off by as much

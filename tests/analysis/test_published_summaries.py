@@ -89,7 +89,7 @@ def possible(statistic: Statistic, printed: float, decimals: int, reward: str) -
 def sep(label: str, bonus: str, measure: Callable = separation) -> Statistic:
     def value(drawn: Tasks) -> float:
         task = drawn[label]
-        return float(measure(np.array([v.mean() for v in task.column(bonus, task.memories)])))
+        return float(measure(task.means(bonus, task.memories)))
 
     return value
 

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from clew.analysis import Task, published, tasks
+from clew.analysis import Statistics, Task, TaskStatistics, published
 from clew.analysis.names import NONE
 from clew.analysis.stats.anova import Design, anova
-from clew.analysis.stats.families import holm
-from clew.analysis.stats.gains import leave_one_out, welch_p
-from clew.analysis.stats.improvement import wins
-from clew.analysis.stats.intervals import bca, mean_interval, welch, wilson
-from clew.analysis.stats.iqm import interquartile_mean, iqm
-from clew.analysis.stats.power import detectable_difference, power_of
+from clew.analysis.stats.gains import average_gain
+from clew.analysis.stats.intervals import holm, mean_interval, welch, wilson
+from clew.analysis.stats.success import interquartile_mean, wins
 
 RLIABLE = json.loads((Path(__file__).parents[1] / "golden/analysis/rliable.json").read_text())
-MPG, S13 = tasks(published())
-TASKS: dict[str, Task] = {"mystery_path": MPG, "memory_s13": S13}
+FOUND: dict[str, TaskStatistics] = dict(
+    zip(("mystery_path", "memory_s13"), Statistics(published()).tasks, strict=True)
+)
 samples = st.lists(st.floats(0, 1), min_size=2, max_size=12).map(lambda v: np.array(v))
 
 
 @pytest.mark.parametrize("case", RLIABLE["iqm"])
 def test_iqm_is_rliables(case: str) -> None:
     environment, bonus = case.split("/")
-    ours, theirs = iqm(TASKS[environment], bonus), RLIABLE["iqm"][case]
+    ours, theirs = FOUND[environment].iqm[bonus], RLIABLE["iqm"][case]
     assert ours.estimate == pytest.approx(theirs["estimate"], abs=1e-12)
     # two bootstraps of 10,000 and 20,000
     assert [ours.low, ours.high] == pytest.approx([theirs["low"], theirs["high"]], abs=0.0015)
@@ -46,7 +44,7 @@ def test_iqm_is_rliables(case: str) -> None:
 @pytest.mark.parametrize("case", RLIABLE["improvement"])
 def test_improvement_is_rliables(case: str) -> None:
     environment, architecture, bonus = case.split("/")
-    arms = TASKS[environment].arms
+    arms = FOUND[environment].task.arms
     found = float(wins(arms[architecture, bonus], arms[architecture, NONE]))
     assert found == pytest.approx(RLIABLE["improvement"][case], abs=1e-12)
 
@@ -63,24 +61,32 @@ def test_iqm_is_a_trimmed_mean(values: np.ndarray) -> None:
 
 
 @given(samples, samples)
-def test_welch_is_scipys(one: np.ndarray, other: np.ndarray) -> None:
+def test_welch_is_statsmodels(one: np.ndarray, other: np.ndarray) -> None:
+    assume(max(np.ptp(one), np.ptp(other)) > 1e-6)  # less is lost in rounding
     found = welch(one, other)
-    if max(np.ptp(one), np.ptp(other)) < 1e-6:  # scipy's own warning of lost precision
-        return
-    theirs: Any = stats.ttest_ind(one, other, equal_var=False)
-    bounds = theirs.confidence_interval()
-    assert found.low == pytest.approx(max(bounds.low, -1), abs=1e-9)
-    assert found.high == pytest.approx(min(bounds.high, 1), abs=1e-9)
-    assert welch_p(one, other) == pytest.approx(theirs.pvalue)
+    theirs = CompareMeans(DescrStatsW(one), DescrStatsW(other))
+    low, high = theirs.tconfint_diff(usevar="unequal")
+    assert found.interval.low == pytest.approx(max(low, -1), abs=1e-9)
+    assert found.interval.high == pytest.approx(min(high, 1), abs=1e-9)
+    assert found.p == pytest.approx(theirs.ttest_ind(usevar="unequal")[1], abs=1e-12)
+
+
+@given(samples, samples)
+def test_the_average_gain_of_one_architecture_is_welchs(one: np.ndarray, other: np.ndarray) -> None:
+    assume(max(np.ptp(one), np.ptp(other)) > 1e-6)
+    found = average_gain(Task("world", "sparse", {("A", "e3b"): one, ("A", NONE): other}), "e3b")
+    theirs = welch(one, other).interval
+    clipped = [max(found.low, -1.0), min(found.high, 1.0)]
+    assert clipped == pytest.approx([theirs.low, theirs.high], abs=1e-9)
 
 
 @given(samples)
 def test_mean_interval_is_students(values: np.ndarray) -> None:
     found = mean_interval(values)
     error = stats.sem(values)
-    if error > 1e-9:
-        low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), error)
-        assert [found.low, found.high] == pytest.approx([max(low, 0), min(high, 1)], abs=1e-9)
+    assume(error > 1e-9)
+    low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), error)
+    assert [found.low, found.high] == pytest.approx([max(low, 0), min(high, 1)], abs=1e-9)
 
 
 @given(st.integers(1, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -115,33 +121,8 @@ def test_anova_is_statsmodels(seed: int, balanced: bool) -> None:
     assert ours.residual_ss == pytest.approx(theirs.loc["Residual", "sum_sq"])
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_bca_is_scipys(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    one, other = rng.beta(2, 1, 8), rng.beta(1, 3, 10)
-    theirs = stats.bootstrap(
-        (one, other),
-        lambda x, y, axis: x.mean(axis) - y.mean(axis),
-        n_resamples=999,
-        vectorized=True,
-        paired=False,
-        rng=rng,
-    )
-    gain = one.mean() - other.mean()
-    left_out = [leave_one_out(one) - other.mean(), one.mean() - leave_one_out(other)]
-    ours = bca(theirs.bootstrap_distribution, gain, left_out)
-    # the same resamples; quantiles are taken differently, a rank or two apart
-    ranks = [np.searchsorted(np.sort(theirs.bootstrap_distribution), x) for x in (ours, theirs.confidence_interval)]  # noqa: E501  # fmt: skip
-    assert ranks[0] == pytest.approx(ranks[1], abs=2)
-
-
-def test_power_is_statsmodels() -> None:
-    rng = np.random.default_rng(0)
-    one = rng.normal(size=10)
+def test_what_can_be_detected_is_statsmodels() -> None:
+    one = np.random.default_rng(0).normal(size=10)
     other = one + 0.3  # equal spread: Welch's degrees of freedom are Student's
-    error = np.sqrt(2 * one.var(ddof=1) / 10)
-    theirs = TTestIndPower()
-    effect = 0.8 / one.std(ddof=1)
-    assert power_of(0.8, error, 18) == pytest.approx(theirs.power(effect, 10, 0.05))
-    smallest = theirs.solve_power(nobs1=10, alpha=0.05, power=0.8) * one.std(ddof=1)
-    assert detectable_difference(one, other) == pytest.approx(smallest, rel=1e-5)
+    smallest = TTestIndPower().solve_power(nobs1=10, alpha=0.05, power=0.8) * one.std(ddof=1)
+    assert welch(one, other).detectable == pytest.approx(smallest, rel=1e-5)

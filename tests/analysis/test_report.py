@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clew.analysis import published, published_success, results
+from clew.analysis import Statistics, published, published_success, results
 from clew.analysis.report import against, against_paper, page, write_report
 from clew.analysis.report.formal import beside
 from clew.analysis.stats.intervals import Interval
@@ -33,7 +33,7 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 @pytest.fixture(scope="module")
 def small() -> str:
     runs = matrix(4, 30, FEW.query("environment == 'MysteryPath-Grid'"))
-    return page(runs, compared=against_paper(runs), configuration={"suite": "small"},
+    return page(Statistics(runs), compared=against_paper(runs), configuration={"suite": "small"},
                 formal=formal())  # fmt: skip
 
 
@@ -85,9 +85,8 @@ def test_the_proof_stands_beside_the_measurement(small: str) -> None:
     assert "It never supervises path (0 of 7)." in words
     assert "The task itself was not decided: Too large." in words
     assert "Nothing. Too large." in words
-    other = page(
-        matrix(4, 0, FEW.query("environment == 'MysteryPath-Grid'")), formal=formal("null")
-    )
+    runs = matrix(4, 0, FEW.query("environment == 'MysteryPath-Grid'"))
+    other = page(Statistics(runs), formal=formal("null"))
     assert "not as expected" in other
 
 
@@ -113,7 +112,9 @@ def test_names_in_findings_are_escaped() -> None:
     found = {
         task: replace(f, refused=NASTY, smaller={NASTY: NASTY}) for task, f in formal().items()
     }
-    made = page(matrix(3, 0, FEW.query("environment == 'MysteryPath-Grid'")), formal=found)
+    made = page(
+        Statistics(matrix(3, 0, FEW.query("environment == 'MysteryPath-Grid'"))), formal=found
+    )
     assert "<img" not in made
 
 
@@ -135,7 +136,7 @@ def test_names_are_escaped_everywhere() -> None:
         for frame in frames:
             changed = frame[column].isin(["MysteryPath-Grid", "GRU", "noveld"])
             frame[column] = frame[column].where(~changed, NASTY)
-        made = page(results(*frames), title=NASTY, configuration={NASTY: NASTY})
+        made = page(Statistics(results(*frames)), title=NASTY, configuration={NASTY: NASTY})
         assert "<img" not in made
         assert made.count("<script") == 2  # the data and the program
         data = re.search(r'id="data">(.*?)</script>', made, re.DOTALL)
@@ -153,7 +154,9 @@ def test_agreement_is_by_interval() -> None:
     assert verdicts["MysteryPath-Grid", "sparse", "RetNet", "e3b"] == "differs"
     assert verdicts["MysteryPath-Grid", "sparse", "Memoryless", "e3b"] == "agrees"
     assert all(c.verdict == "agrees" for c in against(moved, moved))
-    made = page(moved, compared=against(moved, published()), compared_with="another store")
+    made = page(
+        Statistics(moved), compared=against(moved, published()), compared_with="another store"
+    )
     assert "Beside another store" in made
     assert "MysteryPath-Grid / sparse / RetNet / e3b</b>: ours .39, theirs .56" in made
 
@@ -197,7 +200,7 @@ def partial(change: str) -> pd.DataFrame:
      "no control arm", "ragged", "diverged"],
 )  # fmt: skip
 def test_a_partial_store_still_gives_a_page(change: str) -> None:
-    made = page(results(partial(change)))
+    made = page(Statistics(results(partial(change))))
     assert made.rstrip().endswith("</html>")
     assert "nan" not in re.sub(r"<[^>]*>", " ", made).lower().split()
     if change == "nothing finished":
@@ -296,7 +299,7 @@ def test_it_prints(small: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_whole_matrix_stays_small(tmp_path: Path) -> None:
     whole = matrix(evaluations=244)
-    path = write_report(whole, tmp_path / "report.html", compared=against_paper(whole))
+    path = write_report(Statistics(whole), tmp_path / "report.html", compared=against_paper(whole))
     assert path.stat().st_size < 5e6
     if CHROMIUM:
         probed = path.read_text().replace("</body>", PROBE + "</body>")

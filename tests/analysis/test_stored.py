@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from clew.analysis import read_store
+from clew.analysis import Statistics, read_store
 from clew.analysis.recipes import named
 from clew.analysis.report import page
 from clew.store import Store, canonical
@@ -95,7 +95,7 @@ def test_what_is_not_finished_is_told(tmp_path: Path) -> None:
     assert "1 diverged: a loss" in made.notes
     assert any("curve.npz" in note for note in made.notes)
     assert any("is left out" in note and "config.json" in note for note in made.notes)
-    text = page(made.results, notes=made.notes, configuration=made.configuration)
+    text = page(Statistics(made.results), notes=made.notes, configuration=made.configuration)
     assert "out of memory" in text
 
 

@@ -13,23 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.analysis import published, published_success, results
-from clew.analysis.stats.learning import steps_to_sustain
+from clew.analysis import Statistics, published, published_success, results
+from clew.analysis.stats.training import steps_to_sustain
 from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
-from clew.analysis.tables.grid import word
-from clew.analysis.tables.render import tex
-from clew.analysis.tables.success import success
+from clew.analysis.tables.grid import tex, word
+from clew.analysis.tables.success import success_tables
 from clew.analysis.tables.training import (
     cost_table,
     falls_table,
     first_success_table,
-    magnitude,
-    samples,
+    magnitude_table,
+    samples_table,
     sweep_table,
 )
 from tests.analysis.matrix import matrix
 
-WHOLE = matrix(evaluations=20)
+WHOLE = Statistics(matrix(evaluations=20))
 
 
 def texts(grid: Grid) -> dict[tuple[str, ...], list[str]]:
@@ -38,7 +37,7 @@ def texts(grid: Grid) -> dict[tuple[str, ...], list[str]]:
 
 
 def test_success_is_laid_out_as_published() -> None:
-    mpg, s13, tiny = success(matrix())
+    mpg, s13, tiny = success_tables(Statistics(matrix()))
     assert mpg.groups == [("", 1), ("Sparse", 3), ("Penalty", 3), ("Aligned", 3), ("Distractor", 3)]
     assert [t for t, _ in s13.groups[1:]] == ["3×3 sparse", "3×3 penalty", "3×3 distractor", "7×7 sparse"]  # noqa: E501  # fmt: skip
     assert len(tiny.columns) == 7
@@ -53,18 +52,18 @@ def test_success_is_laid_out_as_published() -> None:
 
 
 def test_published_seeds_give_the_published_cells() -> None:
-    mpg, s13 = success(published())
+    mpg, s13 = success_tables(Statistics(published()))
     assert texts(mpg)["GRU",][0] == ".14±.01"
     assert texts(s13)["Mamba-2",] == [".86±.14", ".76±.23", ".91±.06"]
 
 
 def test_every_table_is_made_and_written(tmp_path: Path) -> None:
-    made = every(matrix(seeds=4, evaluations=12).only(environment="MysteryPath-Grid"))
+    made = every(Statistics(matrix(seeds=4, evaluations=12).only(environment="MysteryPath-Grid")))
     assert {"anova", "dispersion", "separation", "by-variant-e3b", "improvement", "learnt",
             "memoryless", "iqm", "samples", "falls", "first-success", "magnitude", "cost",
             "seed-vectors", "gains", "three-way-MysteryPath-Grid-e3b"} <= set(made)  # fmt: skip
     assert "sweep" not in made  # one coefficient is no sweep
-    few = published().only(environment="MysteryPath-Grid")
+    few = Statistics(published().only(environment="MysteryPath-Grid"))
     paths = write(few, tmp_path)
     assert {p.suffix for p in paths} == {".md", ".tex", ".csv", ".html"}
     again = {p.name: p.read_bytes() for p in write(few, tmp_path)}
@@ -72,9 +71,9 @@ def test_every_table_is_made_and_written(tmp_path: Path) -> None:
 
 
 def test_samples_counts_the_seeds_that_got_there() -> None:
-    rows = texts(samples(WHOLE))
+    rows = texts(samples_table(WHOLE))
     assert rows["LSTM",]  # of the last section, which holds the same names
-    first = samples(WHOLE).rows[0]
+    first = samples_table(WHOLE).rows[0]
     assert first[1].text == "never (0/10)"
     steps = np.arange(1.0, 11)
     late = np.array([0, 0, 1, 0, 0, 1, 1, 1, 1, 1])
@@ -94,7 +93,7 @@ def test_training_tables() -> None:
         r for r in first_success_table(WHOLE).rows if r[0].text == "GRU" and r[2].text == "0/10"
     )
     assert frozen[3].text == ", ".join(["never"] * 10)
-    ratios = texts(magnitude(WHOLE))
+    ratios = texts(magnitude_table(WHOLE))
     assert ratios["MPG / penalty", "E3B"] == ["0.680", "0.0204", "2.6×"]
     assert ratios["Tiny / dense", "NovelD"][2] == "—"
     costs = cost_table(WHOLE)
@@ -108,10 +107,10 @@ def test_sweep_shows_every_coefficient() -> None:
     one = runs[(runs["architecture"] == "RetNet") & (runs["bonus"] == "e3b")]
     high = one.assign(bonus_coef=0.1, tail_mean=0.0).query("seed == 0")
     both = results(pd.concat([runs, high]))
-    grid = sweep_table(both)
+    grid = sweep_table(Statistics(both))
     assert grid.columns[3:] == ("λ = 0.03", "λ = 0.1")
     assert texts(grid)["MPG / sparse", "RetNet", "E3B"] == ["0.561 ± 0.054", "0.000"]
-    assert "sweep" in every(both)
+    assert "sweep" in every(Statistics(both))
     assert len(both.usual().runs) == len(runs)
 
 
@@ -158,9 +157,9 @@ def test_a_table_from_outside_is_in_the_report(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(TABLES, "_entries", {n: TABLES[n] for n in TABLES.names()})
 
     @TABLES.register("mine")
-    def mine(results: object) -> Grid:
+    def mine(statistics: Statistics) -> Grid:
         return Grid("mine", "My own", ["a"], [[word("found")]])
 
-    made = every(published().only(environment="MysteryPath-Grid"))
+    made = every(Statistics(published().only(environment="MysteryPath-Grid")))
     first, *_, last = made
     assert (first, last) == ("success-MysteryPath-Grid", "mine")

@@ -28,9 +28,9 @@ def test_it_ends_with_table_answer_figure_and_report(
     assert "4 runs" in said
     assert "4 finished" in said
     assert "inconclusive On TinyReproduce[k=2,v=2] / dense, E3B cannot be judged" in said
-    assert f"figure: {tmp_path / 'interaction.png'}" in said
+    assert f"figure: {tmp_path / 'seeds.png'}" in said
     assert f"report: {tmp_path / 'report.html'}" in said
-    assert (tmp_path / "interaction.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "seeds.png").read_bytes().startswith(b"\x89PNG")
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

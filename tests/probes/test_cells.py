@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from clew.analysis import figures
 from clew.analysis.figures import probes
-from clew.analysis.tables.render import html
+from clew.analysis.tables.grid import html
 from clew.probes.cells import ages, cells, gains, table
 from clew.probes.document import check, check_sentence
 from clew.probes.fitting import Bin, Measured, Probe

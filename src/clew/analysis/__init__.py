@@ -4,6 +4,7 @@ Nothing here imports jax or the learner. Needs the extra `clew[report]`.
 """
 
 from clew.analysis.published import published, published_success
+from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.task import Task, task, tasks
 from clew.analysis.stored import Stored, read_store
 from clew.analysis.table import Results, results
@@ -11,8 +12,10 @@ from clew.analysis.verdict import Verdict, verdicts
 
 __all__ = [
     "Results",
+    "Statistics",
     "Stored",
     "Task",
+    "TaskStatistics",
     "Verdict",
     "published",
     "published_success",

@@ -36,3 +36,8 @@ def bonus_label(bonus: str) -> str:
 def task_label(environment: str, reward: str) -> str:
     """'MPG / sparse'."""
     return f"{display(environment).label} / {reward}"
+
+
+def file_name(name: str) -> str:
+    """A name that a file may have, whatever a world is called."""
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in name)

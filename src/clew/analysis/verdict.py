@@ -7,16 +7,14 @@ import math
 from collections.abc import Sequence
 
 from clew.analysis import words
+from clew.analysis.cautions import Caution, cautions
 from clew.analysis.names import bonus_label
-from clew.analysis.stats.cautions import Caution, cautions
-from clew.analysis.stats.families import holm
-from clew.analysis.stats.gains import Gain, average_gain, gains
-from clew.analysis.stats.interaction import Interaction, two_way
-from clew.analysis.stats.intervals import Interval
-from clew.analysis.stats.resample import PERMUTATIONS, RESAMPLES
-from clew.analysis.stats.spread import Spread, spread
-from clew.analysis.stats.task import Task, tasks
-from clew.analysis.table import Results
+from clew.analysis.statistics import Statistics, TaskStatistics
+from clew.analysis.stats.gains import Gain
+from clew.analysis.stats.interaction import Interaction
+from clew.analysis.stats.intervals import Interval, holm
+from clew.analysis.stats.spread import Spread
+from clew.analysis.stats.task import Task
 
 ALPHA = 0.05
 MARGIN = 0.1
@@ -56,38 +54,36 @@ class Verdict:
     cautions: tuple[Caution, ...]
 
 
-def verdicts(
-    results: Results, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
-) -> list[Verdict]:
+def verdicts(statistics: Statistics) -> list[Verdict]:
     """One for every task and bonus; the family that is corrected for is all of them."""
-    asked = [(t, b) for t in tasks(results) for b in t.bonuses]
-    spreads = [spread(t, b, resamples=resamples) for t, b in asked]
-    interactions = [two_way(t, b, permutations) if len(t.both(b)) > 1 else None for t, b in asked]
-    of_spread = holm([s.p for s in spreads])
+    asked = [(t, b) for t in statistics.tasks for b in t.task.bonuses]
+    of_spread = holm([t.spread(b).p for t, b in asked])
+    interactions = [t.interactions.get(b) for t, b in asked]
     of_interaction = holm([i.p_permutation if i else math.nan for i in interactions])
-    every_gain = {t.label: gains(t, resamples) for t in dict.fromkeys(t for t, _ in asked)}
     return [
-        _verdict(t, b, s, i, ps, every_gain[t.label], cautions(t, b, results, resamples))
-        for (t, b), s, i, *ps in zip(
-            asked, spreads, interactions, of_spread, of_interaction, strict=True
-        )
+        _verdict(t, b, *ps) for (t, b), *ps in zip(asked, of_spread, of_interaction, strict=True)
     ]
 
 
 def _verdict(
-    task: Task,
-    bonus: str,
-    found: Spread,
-    interaction: Interaction | None,
-    ps: Sequence[float],
-    every_gain: Sequence[Gain],
-    warnings: list[Caution],
+    statistics: TaskStatistics, bonus: str, p_spread: float, p_interaction: float
 ) -> Verdict:
-    average = average_gain(task, bonus)
-    mine = tuple(g for g in every_gain if g.bonus == bonus and g.architecture in task.memories)
-    pattern = judge(found.delta, average, ps[0], ps[1])
+    task, found = statistics.task, statistics.spread(bonus)
+    average = statistics.average_gains[bonus]
     verdict = Verdict(
-        task, bonus, pattern, "", found, average, interaction, ps[0], ps[1], mine, tuple(warnings)
+        task=task,
+        bonus=bonus,
+        pattern=judge(found.delta, average, p_spread, p_interaction),
+        sentence="",
+        spread=found,
+        average=average,
+        interaction=statistics.interactions.get(bonus),
+        p_spread=p_spread,
+        p_interaction=p_interaction,
+        gains=tuple(
+            g for g in statistics.gains if g.bonus == bonus and g.architecture in task.memories
+        ),
+        cautions=tuple(cautions(statistics, bonus)),
     )
     return dataclasses.replace(verdict, sentence=_sentence(verdict))
 

@@ -101,7 +101,7 @@ def gains(frame: pd.DataFrame) -> pd.DataFrame:
             "architecture": architecture,
         }
         for column, source in (("gain", "tail_mean"), ("auc", "memory")):
-            found = welch(ours[source].to_numpy(float), none[source].to_numpy(float))
+            found = welch(ours[source].to_numpy(float), none[source].to_numpy(float)).interval
             ends = (found.low, found.high) if found.known else (found.estimate, found.estimate)
             row |= {column: found.estimate, f"{column}_low": ends[0], f"{column}_high": ends[1]}
         rows.append(row)

@@ -10,14 +10,11 @@ from collections.abc import Callable
 import pandas as pd
 from matplotlib.figure import Figure
 
-from clew.analysis import words
-from clew.analysis.figures import probes as figures
-from clew.analysis.figures.decodability import decodability
+from clew.analysis import figures, words
 from clew.analysis.figures.style import styled
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.tables.grid import Cell as Entry
-from clew.analysis.tables.grid import Grid, figure, word
-from clew.analysis.tables.render import html
+from clew.analysis.tables.grid import Grid, figure, html, word
 from clew.probes import document
 from clew.probes.cells import Cell, Pairs, ages, cells, gains, table
 from clew.probes.predictions import Grade, grade, read_register
@@ -104,7 +101,7 @@ def _figures(pairs: Pairs, frame: pd.DataFrame) -> list[tuple[str, str]]:
         ("AUC by architecture: every dot is a seed, thick bars are means, thin lines the controls.",
          figures.aucs, frame),
         ("What a bonus adds to success, and to what can be told from memory, with 95% intervals.",
-         decodability, gains(frame)),
+         figures.decodability, gains(frame)),
         ("AUC by steps since the answer was last in view, mean over seeds.",
          figures.ages, ages(pairs)),
     ]  # fmt: skip

@@ -1,36 +1,26 @@
-"""Every figure of the study, and the interaction plot; vector output, every seed a dot."""
+"""Every figure of the study; vector output, every seed a dot."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from clew.analysis.figures.curves import curves
-from clew.analysis.figures.decodability import decodability
-from clew.analysis.figures.freeze import freeze
-from clew.analysis.figures.interaction import interaction
+from clew.analysis.figures.curves import curves, freeze
+from clew.analysis.figures.probes import ages, aucs, decodability
 from clew.analysis.figures.strips import strips
 from clew.analysis.figures.style import save
-from clew.analysis.table import Results
-from clew.analysis.verdict import verdicts
+from clew.analysis.names import file_name
+from clew.analysis.statistics import Statistics
 
-__all__ = ["curves", "decodability", "every", "freeze", "interaction", "save", "strips"]
+__all__ = ["ages", "aucs", "curves", "decodability", "every", "freeze", "save", "strips"]
 
 
-def every(results: Results, folder: Path) -> list[Path]:
+def every(statistics: Statistics, folder: Path) -> list[Path]:
     """Draw all figures that the tables have data for, as SVG, PDF and PNG."""
-    usual = results.usual()
-    paths = save(strips(usual), folder / "seeds")
-    given = verdicts(usual)
-    if given:
-        paths += save(interaction(given), folder / "interaction")
-    e = usual.evaluations
+    paths = save(strips(statistics), folder / "seeds")
+    e = statistics.usual.evaluations
     for environment in e["environment"].unique():
-        paths += save(curves(usual, environment), folder / f"curves-{_safe(environment)}")
+        paths += save(curves(statistics, environment), folder / f"curves-{file_name(environment)}")
     falling = e[e["falls"].notna() & (e["reward"] == "penalty")]
     for environment in falling["environment"].unique():
-        paths += save(freeze(usual, environment), folder / f"freeze-{_safe(environment)}")
+        paths += save(freeze(statistics, environment), folder / f"freeze-{file_name(environment)}")
     return paths
-
-
-def _safe(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-." else "_" for c in name)

@@ -1,25 +1,36 @@
-"""Learning curves: rewards down, architectures across, a band over seeds for each bonus."""
+"""Over training: learning curves, and what a frozen policy looks like from inside."""
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from clew.analysis import names
 from clew.analysis.figures.strips import beeswarm
-from clew.analysis.figures.style import bonus_style, new, styled, success_axis
-from clew.analysis.names import NONE, bonus_label
-from clew.analysis.stats.learning import band
-from clew.analysis.stats.task import Task, tasks
-from clew.analysis.table import Results
+from clew.analysis.figures.style import bonus_style, new, quiet_grid, styled, success_axis
+from clew.analysis.names import MEMORYLESS, NONE, bonus_label
+from clew.analysis.statistics import Statistics
+from clew.analysis.stats.task import Task
+from clew.analysis.stats.training import aligned, band
 from clew.validate import BadInput
 
+DIAGNOSTICS = (
+    ("evaluations", "falls", "falls / episode"),
+    ("evaluations", "length", "episode length"),
+    ("evaluations", "success", "success"),
+    ("rollouts", "entropy", "policy entropy (nats)"),
+    ("rollouts", "value_loss", "critic's loss"),
+)
 
-def curves(results: Results, environment: str) -> Figure:
+
+def curves(statistics: Statistics, environment: str) -> Figure:
     """Mean success with a 95% t band over seeds; at the right edge, every seed's tail mean."""
-    e = results.evaluations
+    e = statistics.usual.evaluations
     drawn = set(e[e["environment"] == environment]["reward"])
-    group = [t for t in tasks(results) if t.environment == environment and t.reward in drawn]
+    mine = (found.task for found in statistics.tasks)
+    group = [t for t in mine if t.environment == environment and t.reward in drawn]
     if not group:
         raise BadInput(f"{environment} has no learning curves")
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
@@ -29,7 +40,7 @@ def curves(results: Results, environment: str) -> Figure:
             len(group), len(architectures), squeeze=False, sharex=True, sharey=True
         )
         for row, task in zip(grid, group, strict=True):
-            bands = band(results, environment, task.reward)
+            bands = band(statistics.usual, environment, task.reward)
             for axes, a in zip(row, architectures, strict=True):
                 _panel(axes, bands[bands["architecture"] == a], task, a)
             row[0].set_ylabel(task.reward.capitalize(), fontsize=8.5, fontweight="bold")
@@ -42,7 +53,31 @@ def curves(results: Results, environment: str) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, bands, task: Task, architecture: str) -> None:
+def freeze(statistics: Statistics, environment: str, reward: str = "penalty") -> Figure:
+    """Median over the seeds of all memory architectures, with the middle half as a band."""
+    kept = statistics.usual.only(environment=environment, reward=reward)
+    frames = {
+        name: frame[frame["architecture"] != MEMORYLESS]
+        for name, frame in (("evaluations", kept.evaluations), ("rollouts", kept.rollouts))
+    }
+    there = [p for p in DIAGNOSTICS if frames[p[0]][p[1]].notna().any()]
+    if not there:
+        raise BadInput(f"{environment} / {reward} has no curves of falls, length or entropy")
+    with styled():
+        figure = new(2.1 * len(there), 2.25)
+        grid = figure.subplots(1, len(there), squeeze=False)[0]
+        for axes, (table, value, title) in zip(grid, there, strict=True):
+            _quartiles(axes, frames[table], value)
+            axes.set_title(title)
+        handles, labels = grid[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+        title = f"{names.task_label(environment, reward)}: median over seeds"
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=9)
+        figure.supxlabel("environment steps (millions)", fontsize=8)
+    return figure
+
+
+def _panel(axes: Axes, bands: pd.DataFrame, task: Task, architecture: str) -> None:
     last = 0.0
     for bonus in (NONE, *task.bonuses):
         mine = bands[bands["bonus"] == bonus]
@@ -70,3 +105,18 @@ def _panel(axes: Axes, bands, task: Task, architecture: str) -> None:
     if last:
         axes.set_xlim(0, last * 1.26)
         axes.set_xticks([0, last / 2, last], ["0", f"{last / 2:g}", f"{last:g}"])
+
+
+def _quartiles(axes: Axes, frame: pd.DataFrame, value: str) -> None:
+    for bonus in names.ordered(set(frame["bonus"]), tuple(names.BONUSES)):
+        steps, matrix = aligned(frame[frame["bonus"] == bonus], value)
+        low, middle, high = np.nanquantile(matrix, [0.25, 0.5, 0.75], axis=0)
+        colour, dash, _ = bonus_style(bonus)
+        axes.fill_between(steps / 1e6, low, high, color=colour, alpha=0.16, linewidth=0)
+        axes.plot(
+            steps / 1e6, middle, color=colour, linestyle=dash, linewidth=1.4,
+            label=bonus_label(bonus),
+        )  # fmt: skip
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.set_xlim(left=0)
+    quiet_grid(axes)

@@ -1,9 +1,8 @@
-"""What probes tell: AUC by architecture beside its controls, and AUC as the cue grows old."""
+"""What probes tell: AUC beside its controls, as the cue grows old, and beside gains in success."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,18 @@ from matplotlib.figure import Figure
 
 from clew.analysis import names
 from clew.analysis.figures.strips import beeswarm
-from clew.analysis.figures.style import INK, architecture_style, bonus_style, new, styled
+from clew.analysis.figures.style import (
+    INK,
+    architecture_style,
+    bonus_style,
+    legend,
+    new,
+    panels,
+    quiet_grid,
+    styled,
+)
 from clew.analysis.names import bonus_label, task_label
-from clew.analysis.table import ARM
+from clew.analysis.table import ARM, records
 from clew.validate import BadInput
 
 CONTROLS = {
@@ -25,37 +33,71 @@ CONTROLS = {
 """Colour and dash of each control's line."""
 COLUMNS = (*ARM, "memory", *CONTROLS)
 AGES = (*ARM, "low", "high", "features", "auc")
-ACROSS = 3
+GAINS = ("task", "architecture", "gain", "gain_low", "gain_high", "auc", "auc_low", "auc_high")
+SHORT = 24
+"""Longer names of tasks stand one below the other in the legend."""
 
 
 def aucs(frame: pd.DataFrame) -> Figure:
     """A panel a task, a cluster an architecture, a dot a seed; lines are the controls' means."""
-    panels = _tasks(frame, COLUMNS, "AUC by architecture")
+    group = _tasks(frame, COLUMNS, "AUC by architecture")
     with styled():
-        figure, grid = _grid(len(panels), 3.4, 2.1)
-        for axes, (task, mine) in zip(grid, panels.items(), strict=False):
+        figure, grid = panels(len(group), 3.4, 2.1)
+        for axes, (task, mine) in zip(grid, group.items(), strict=True):
             _strip(axes, mine)
             _title(axes, task)
-        _legend(figure, grid, loc="outside upper right", fontsize=7)
+        legend(figure, grid, loc="outside upper right", fontsize=7)
     return figure
 
 
 def ages(frame: pd.DataFrame) -> Figure:
     """A panel a task, a line an arm: means over seeds; grey is the observation alone."""
-    panels = _tasks(frame, AGES, "AUC by steps since the cue")
+    group = _tasks(frame, AGES, "AUC by steps since the cue")
     with styled():
-        figure, grid = _grid(len(panels), 3.4, 2.3)
-        for axes, (task, mine) in zip(grid, panels.items(), strict=False):
+        figure, grid = panels(len(group), 3.4, 2.3)
+        for axes, (task, mine) in zip(grid, group.items(), strict=True):
             _lines(axes, mine)
             _title(axes, task)
-        _legend(figure, grid, loc="outside lower center", ncols=4, fontsize=6.5)
+        legend(figure, grid, loc="outside lower center", fontsize=6.5, across=4)
+    return figure
+
+
+def decodability(frame: pd.DataFrame) -> Figure:
+    """One point for each task and architecture; `GAINS` with the bounds of both gains."""
+    _need(frame, GAINS, "gain in success and AUC")
+    shapes = dict(zip(dict.fromkeys(frame["task"]), ("o", "s", "^", "D", "v", "P"), strict=False))
+    with styled():
+        figure = new(4.4, 3.2)
+        axes = figure.subplots()
+        axes.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
+        axes.axvline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
+        for row in records(frame):
+            colour, _ = architecture_style(str(row["architecture"]))
+            shape = shapes.get(row["task"], "h")
+            axes.errorbar(
+                row["gain"], row["auc"], fmt=shape, color=colour, markersize=5.5,
+                xerr=[[row["gain"] - row["gain_low"]], [row["gain_high"] - row["gain"]]],
+                yerr=[[row["auc"] - row["auc_low"]], [row["auc_high"] - row["auc"]]],
+                elinewidth=0.9, markeredgecolor="white", markeredgewidth=0.6,
+            )  # fmt: skip
+            axes.annotate(
+                str(row["architecture"]), (row["gain"], row["auc"]), xytext=(5, 4), fontsize=6.4,
+                textcoords="offset points", color=colour,
+            )  # fmt: skip
+        for task, shape in shapes.items():
+            axes.plot([], [], shape, color="#555555", label=str(task), markersize=5)
+        figure.legend(
+            loc="outside upper left",
+            ncols=1 if any(len(task) > SHORT for task in shapes) else len(shapes),
+            fontsize=7,
+        )
+        axes.set_xlabel("gain in success")
+        axes.set_ylabel("gain in decodability (AUC)")
     return figure
 
 
 def _tasks(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> dict[str, pd.DataFrame]:
-    absent = [c for c in columns if c not in frame]
-    if absent or frame.empty:
-        raise BadInput(f"{what} needs rows with the columns {', '.join(columns)}")
+    _need(frame, columns, what)
     pairs = frame[["environment", "reward"]].drop_duplicates().itertuples(index=False)
     return {
         task_label(str(e), str(r)): frame[(frame["environment"] == e) & (frame["reward"] == r)]
@@ -63,28 +105,15 @@ def _tasks(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> dict[str
     }
 
 
+def _need(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> None:
+    if frame.empty or any(c not in frame for c in columns):
+        raise BadInput(f"{what} needs rows with the columns {', '.join(columns)}")
+
+
 def _title(axes: Axes, task: str) -> None:
     """A long name in several lines: its neighbour begins where the panel ends."""
     lines = textwrap.wrap(task.replace("[", " [", 1).replace(",", ", "), 34) or [task]
     axes.set_title("\n".join(lines), loc="left", fontweight="bold")
-
-
-def _legend(figure: Figure, grid: list[Axes], **how: Any) -> None:
-    """One for all panels, each label once."""
-    handles = {}
-    for axes in grid:
-        handles |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(handles.values(), handles, **{"ncols": len(handles), **how})
-
-
-def _grid(panels: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    across = min(panels, ACROSS)
-    down = -(-panels // across)
-    figure = new(width * across, height * down + 0.5)
-    grid = list(figure.subplots(down, across, squeeze=False).flat)
-    for axes in grid[panels:]:
-        axes.set_visible(False)
-    return figure, grid
 
 
 def _strip(axes: Axes, frame: pd.DataFrame) -> None:
@@ -146,5 +175,4 @@ def _auc_axis(axes: Axes) -> None:
     axes.set_ylim(min(0.35, axes.dataLim.y0 - 0.03), 1.03)
     axes.set_yticks([0.5, 0.75, 1], [".5", ".75", "1"])
     axes.set_ylabel("AUC")
-    axes.grid(axis="y", color="#ececec", linewidth=0.6)
-    axes.set_axisbelow(True)
+    quiet_grid(axes)

@@ -6,29 +6,23 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from clew.analysis.figures.style import INK, bonus_style, new, styled, success_axis
+from clew.analysis.figures.style import INK, bonus_style, legend, panels, styled, success_axis
 from clew.analysis.names import NONE, bonus_label
-from clew.analysis.stats.task import Task, Values, tasks
-from clew.analysis.table import Results
+from clew.analysis.statistics import Statistics
+from clew.analysis.stats.task import Task, Values
 from clew.validate import BadInput
 
 
-def strips(results: Results) -> Figure:
+def strips(statistics: Statistics) -> Figure:
     """A row for each task, a cluster for each architecture, a column of dots for each bonus."""
-    group = tasks(results)
+    group = [found.task for found in statistics.tasks]
     if not group:
         raise BadInput("no run is finished: there is no seed to draw")
     with styled():
-        columns = min(2, len(group))
-        rows = -(-len(group) // columns)
-        figure = new(5.4 * columns, 1.45 * rows + 0.5)
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for axes in grid.flat[len(group) :]:
-            axes.set_visible(False)
-        for axes, task in zip(grid.flat, group, strict=False):
+        figure, grid = panels(len(group), 5.4, 1.45, across=2)
+        for axes, task in zip(grid, group, strict=True):
             _panel(axes, task)
-        handles, labels = grid.flat[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+        legend(figure, grid, loc="outside upper right", fontsize=8)
     return figure
 
 

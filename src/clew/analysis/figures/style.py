@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from clew.analysis import names
 
+if TYPE_CHECKING:
+    from matplotlib.typing import LegendLocType, RcKeyType
+
 INK = "#222222"
-FAINT = "#b8b8b8"
-_RC: dict[Any, Any] = {
+_RC: dict[RcKeyType, object] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.spines.top": False,
@@ -89,12 +92,40 @@ def new(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def panels(count: int, width: float, height: float, across: int = 3) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels of this size, in rows."""
+    across = min(count, across)
+    down = -(-count // across)
+    figure = new(width * across, height * down + 0.5)
+    grid = list(figure.subplots(down, across, squeeze=False).flat)
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    return figure, grid[:count]
+
+
+def legend(
+    figure: Figure, grid: Sequence[Axes], loc: LegendLocType, fontsize: float, across: int = 0
+) -> None:
+    """One for all panels, each label once, in one row or `across` in a row."""
+    handles: dict[str, Artist] = {}
+    for axes in grid:
+        handles |= dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+    figure.legend(
+        handles.values(), handles.keys(), loc=loc, fontsize=fontsize, ncols=across or len(handles)
+    )
+
+
+def quiet_grid(axes: Axes) -> None:
+    """Faint rules across, behind everything."""
+    axes.grid(axis="y", color="#ececec", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
 def success_axis(axes: Axes) -> None:
     """0 to 1, with room for marks at both ends and rules at the quarters."""
     axes.set_ylim(-0.04, 1.04)
     axes.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
-    axes.grid(axis="y", color="#ececec", linewidth=0.6)
-    axes.set_axisbelow(True)
+    quiet_grid(axes)
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:

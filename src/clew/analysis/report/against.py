@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from clew.analysis import words
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import DECIMALS, SEEDS, published_success
-from clew.analysis.stats.intervals import Interval, t_quantile, without_interval
+from clew.analysis.stats.intervals import Interval, satterthwaite, t_quantile, without_interval
 from clew.analysis.stats.task import tasks
 from clew.analysis.table import ARM, Results, records
 from clew.analysis.tables.grid import Cell, Grid, figure, word
@@ -99,11 +99,10 @@ def difference(ours: Summary, theirs: Summary) -> Interval:
     if min(n) < 2:
         return without_interval(gap, n, "Welch t", "one seed says nothing about the spread")
     room = ours.rounded + theirs.rounded
-    parts = [(s.std + s.rounded) ** 2 / s.n for s in (ours, theirs)]
-    error = math.sqrt(sum(parts))
-    if error == 0:
+    variances = [(s.std + s.rounded) ** 2 / s.n for s in (ours, theirs)]
+    if sum(variances) == 0:
         return Interval(gap, gap - room, gap + room, n, "Welch t")
-    freedom = error**4 / sum(p**2 / (k - 1) for p, k in zip(parts, n, strict=True))
+    error, freedom = satterthwaite(variances, n)
     half = t_quantile(0.95, freedom) * error + room
     return Interval(gap, gap - half, gap + half, n, "Welch t")
 

@@ -18,10 +18,9 @@ from clew.analysis.report.against import Comparison, comparison_table
 from clew.analysis.report.formal import Formal, formal_table, in_brief, in_words, limits
 from clew.analysis.report.payload import curves_payload
 from clew.analysis.report.picture import panel
-from clew.analysis.stats.missing import gaps
-from clew.analysis.table import Results
+from clew.analysis.statistics import Statistics
 from clew.analysis.tables import every
-from clew.analysis.tables.render import html
+from clew.analysis.tables.grid import html
 from clew.analysis.verdict import RULES, Verdict, verdicts
 
 DOES = {
@@ -36,15 +35,15 @@ LISTED = 40
 """Unfinished runs that are named one by one before the rest is counted."""
 
 
-def write_report(results: Results, path: Path, **options: Any) -> Path:
+def write_report(statistics: Statistics, path: Path, **options: Any) -> Path:
     """Write the page to `path`; options as in `page`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(results, **options), encoding="utf-8")
+    path.write_text(page(statistics, **options), encoding="utf-8")
     return path
 
 
 def page(
-    results: Results,
+    statistics: Statistics,
     title: str = "Does the bonus help, or is memory the bottleneck?",
     compared: list[Comparison] | None = None,
     compared_with: str = "the published study",
@@ -59,9 +58,8 @@ def page(
     was proved of it (`clew.machines.tasks`); `configuration` is shown as it is, and so are
     `notes`, before the answer; `probes` is a `clew.probes.section.Section`.
     """
-    usual = results.usual()
-    given = verdicts(usual)
-    lacking = gaps(results)
+    given = verdicts(statistics)
+    lacking = statistics.gaps
     templates = Environment(
         loader=PackageLoader("clew.analysis.report", "."),
         autoescape=True,
@@ -84,14 +82,14 @@ def page(
         notes=notes,
         lines=lacking.lines()[:LISTED],
         more=max(0, len(lacking.runs) - LISTED),
-        tables={name: (grid.caption, html(grid)) for name, grid in every(results).items()},
+        tables={name: (grid.caption, html(grid)) for name, grid in every(statistics).items()},
         compared=html(comparison_table(compared)) if compared else "",
         differing=[c for c in compared or [] if c.verdict == "differs"],
         rate=words.rate,
         estimate=words.estimate,
         compared_counts=Counter(c.verdict for c in compared or []),
         compared_with=compared_with,
-        curves=curves_payload(usual),
+        curves=curves_payload(statistics),
         probes=probes,
         configuration={**(configuration or {}), **versions()},
         style=_asset("report.css"),

@@ -8,21 +8,20 @@ import numpy as np
 
 from clew.analysis import names
 from clew.analysis.figures.style import bonus_style
-from clew.analysis.stats.learning import band
-from clew.analysis.stats.task import tasks
-from clew.analysis.table import Results
+from clew.analysis.statistics import Statistics
+from clew.analysis.stats.training import band
 from clew.validate import BadInput
 
 POINTS = 120
 """Of a curve in the page, at most; thinned by averaging neighbours."""
 
 
-def curves_payload(results: Results) -> dict[str, Any]:
+def curves_payload(statistics: Statistics) -> dict[str, Any]:
     """What report.js draws: tasks, each with its steps and its arms' bands and seeds."""
     found = []
-    for task in tasks(results):
+    for task in (found.task for found in statistics.tasks):
         try:
-            bands = band(results, task.environment, task.reward)
+            bands = band(statistics.usual, task.environment, task.reward)
         except BadInput:  # a task without curves is left out of the choice
             continue
         arms = []

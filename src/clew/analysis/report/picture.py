@@ -7,7 +7,6 @@ from html import escape
 import numpy as np
 
 from clew.analysis import words
-from clew.analysis.figures.interaction import apart
 from clew.analysis.figures.style import architecture_style
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.verdict import Verdict
@@ -95,3 +94,21 @@ def _architecture(name: str, shift: float, arms: tuple, bonus: str, *, dotted: b
     dash = ' stroke-dasharray="1.5 2.5"' if dotted else ""
     parts.append(f'<path class="mean" stroke="{colour}"{dash} {path}>{title}</path></g>')
     return "".join(parts)
+
+
+def apart(ys: list[float], gap: float = 0.062) -> list[float]:
+    """Heights near these, no two closer than `gap`, inside 0 to 1."""
+    order = np.argsort(ys, kind="stable")
+    placed = np.array(ys, float)[order]
+    for _ in range(200):
+        close = np.diff(placed) < gap - 1e-9
+        if not close.any():
+            break
+        for i in np.flatnonzero(close):
+            push = (gap - (placed[i + 1] - placed[i])) / 2
+            placed[i] -= push
+            placed[i + 1] += push
+        placed = np.clip(placed, 0 - 0.02, 1.02)
+    out = np.empty(len(ys))
+    out[order] = placed
+    return out.tolist()

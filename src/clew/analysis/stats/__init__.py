@@ -1,1 +1,1 @@
-"""One statistic a file. The seed is the only unit of replication; nothing here is paired."""
+"""Pure functions of a task or a table. Seeds are the only replication; nothing is paired."""

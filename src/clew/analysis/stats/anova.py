@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, stats
 
+from clew.analysis.stats.task import Values
+
 Codes = NDArray[np.int64]
 
 
@@ -60,20 +62,18 @@ class Design:
         self.n = len(next(iter(factors.values())))
         self.df = {term: block.shape[1] for term, block in self._blocks.items()}
         self._full = _basis([np.ones((self.n, 1)), *self._blocks.values()])
-        self._beyond: dict[tuple[str, ...], NDArray[np.float64]] = {}
+        self._beyond: dict[tuple[str, ...], Values] = {}
         self.residual_df = self.n - self._full.shape[1]
         self.complete = self._full.shape[1] == 1 + sum(self.df.values())
 
-    def explained(
-        self, y: NDArray[np.float64], term: tuple[str, ...]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def explained(self, y: Values, term: tuple[str, ...]) -> tuple[Values, Values]:
         """Sum of squares of `term`, and the residual's, for responses [..., observation]."""
         y = y - y.mean(-1, keepdims=True)
         ss = np.sum((y @ self.beyond(term)) ** 2, -1)
         residual = np.sum(y**2, -1) - np.sum((y @ self._full) ** 2, -1)
         return ss, np.maximum(residual, 0.0)
 
-    def beyond(self, term: tuple[str, ...]) -> NDArray[np.float64]:
+    def beyond(self, term: tuple[str, ...]) -> Values:
         """Orthonormal directions that `term` has and no other term."""
         if term not in self._beyond:
             others = [block for t, block in self._blocks.items() if t != term]
@@ -82,15 +82,13 @@ class Design:
             self._beyond[term] = _basis([block - rest @ (rest.T @ block)])
         return self._beyond[term]
 
-    def f(
-        self, ss: NDArray[np.float64], residual: NDArray[np.float64], term: tuple[str, ...]
-    ) -> NDArray[np.float64]:
+    def f(self, ss: Values, residual: Values, term: tuple[str, ...]) -> Values:
         """F of `term` from what `explained` gives."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return (ss / self.df[term]) / (residual / self.residual_df)
 
 
-def anova(y: NDArray[np.float64], design: Design) -> Anova:
+def anova(y: Values, design: Design) -> Anova:
     """The analysis of `y` by the factors of `design`."""
     parts = {term: design.explained(y, term) for term in design.terms}
     residual = float(next(iter(parts.values()))[1])
@@ -137,21 +135,21 @@ def _terms(factors: Sequence[str]) -> list[tuple[str, ...]]:
     return [term for size in sizes for term in itertools.combinations(factors, size)]
 
 
-def _contrasts(codes: Codes) -> NDArray[np.float64]:
+def _contrasts(codes: Codes) -> Values:
     """Sum-to-zero: level k against the last."""
     levels = np.unique(codes)
     last = codes == levels[-1]
     return np.stack([(codes == k) - 1.0 * last for k in levels[:-1]], -1)
 
 
-def _product(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _product(blocks: Sequence[Values]) -> Values:
     product = blocks[0]
     for block in blocks[1:]:
         product = (product[:, :, None] * block[:, None, :]).reshape(len(product), -1)
     return product
 
 
-def _basis(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _basis(blocks: Sequence[Values]) -> Values:
     """Orthonormal columns that span the blocks."""
     made: Any = linalg.qr(np.concatenate(blocks, 1), mode="economic", pivoting=True)
     q, r, _ = made

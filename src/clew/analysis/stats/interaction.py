@@ -8,12 +8,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.analysis.names import NONE
 from clew.analysis.stats.anova import Anova, Codes, Design, anova
-from clew.analysis.stats.resample import PERMUTATIONS, generator
-from clew.analysis.stats.task import Task
+from clew.analysis.stats.bootstrap import PERMUTATIONS, generator
+from clew.analysis.stats.task import Task, Values
 from clew.validate import BadInput
 
 ARCHITECTURE, BONUS, REWARD = "architecture", "bonus", "reward"
@@ -43,57 +42,64 @@ class Interaction:
         return self.anova.effects[-1].f
 
 
-def two_way(
-    task: Task, bonus: str, permutations: int = PERMUTATIONS, control: bool = False
-) -> Interaction:
-    """Architecture × bonus on one task, the memoryless control left out unless asked for.
+def two_way(task: Task, bonus: str, permutations: int = PERMUTATIONS) -> Interaction:
+    """Architecture × bonus on one task, over the memory architectures.
 
     Bonus labels are permuted within each architecture, which keeps the differences between
     architectures and makes the bonus mean nothing. (The permuted data have no main effect of
     the bonus either: the hypothesis that is rejected is 'the bonus does nothing at all'.)
     """
-    chosen = task.both(bonus, control)
+    chosen = task.both(bonus)
     _need(chosen, f"{task.label} with {bonus}")
-    y, codes = _long([task], bonus, chosen)
+    y, codes = in_long_form([task], bonus, chosen)
     design = _design(TWO_WAY, *(c.tobytes() for c in codes[:2]))
-    key = (task.environment, task.reward, bonus, *chosen)
-    ps = permutation_ps(y, design, TWO_WAY, codes[0], *key, permutations=permutations)
-    return Interaction(bonus, chosen, anova(y, design), *ps)
+    rng = generator("permutation", task.environment, task.reward, bonus, *chosen)
+    return _interaction(bonus, chosen, y, design, codes[0], rng, permutations)
 
 
-def three_way(
-    tasks: Sequence[Task], bonus: str, permutations: int = PERMUTATIONS, control: bool = False
-) -> Interaction:
+def three_way(tasks: Sequence[Task], bonus: str, permutations: int = PERMUTATIONS) -> Interaction:
     """Architecture × bonus × reward in one environment; labels permuted within both others."""
     if len({t.environment for t in tasks}) != 1 or len(tasks) < 2:
         raise BadInput("a three-way analysis needs at least two rewards of one environment")
-    chosen = tuple(a for a in tasks[0].both(bonus, control) if _everywhere(a, bonus, tasks))
+    chosen = tuple(a for a in tasks[0].both(bonus) if _everywhere(a, bonus, tasks))
     _need(chosen, f"every reward of {tasks[0].environment} with {bonus}")
-    y, codes = _long(tasks, bonus, chosen)
+    y, codes = in_long_form(tasks, bonus, chosen)
     design = _design(THREE_WAY, *(c.tobytes() for c in codes))
     blocks = codes[0] * len(tasks) + codes[2]
     key = (tasks[0].environment, *(t.reward for t in tasks), bonus, *chosen)
-    ps = permutation_ps(y, design, THREE_WAY, blocks, *key, permutations=permutations)
-    return Interaction(bonus, chosen, anova(y, design), *ps)
+    rng = generator("permutation", *key)
+    return _interaction(bonus, chosen, y, design, blocks, rng, permutations)
+
+
+def _interaction(
+    bonus: str,
+    chosen: tuple[str, ...],
+    y: Values,
+    design: Design,
+    blocks: Codes,
+    rng: np.random.Generator,
+    permutations: int,
+) -> Interaction:
+    found = anova(y, design)
+    if not permutations or found.why_not:
+        return Interaction(bonus, chosen, found, math.nan, math.nan)
+    ps = permutation_ps(y, design, blocks, rng, permutations)
+    return Interaction(bonus, chosen, found, *ps)
 
 
 def permutation_ps(
-    y: NDArray[np.float64],
-    design: Design,
-    term: tuple[str, ...],
-    blocks: Codes,
-    *key: object,
-    permutations: int = PERMUTATIONS,
+    y: Values, design: Design, blocks: Codes, rng: np.random.Generator, permutations: int
 ) -> tuple[float, float]:
-    """Shares of permutations within `blocks` whose F, and sum of squares, reach what was found."""
-    if not permutations or anova(y, design).why_not:
-        return math.nan, math.nan
+    """Of the highest interaction: shares of permutations whose F, and sum of squares, reach it.
 
-    def both(responses: NDArray[np.float64]) -> NDArray[np.float64]:
+    Responses are permuted within `blocks`.
+    """
+    term = design.terms[-1]
+
+    def both(responses: Values) -> Values:
         ss, residual = design.explained(responses, term)
         return np.stack([design.f(ss, residual, term), ss])
 
-    rng = generator("permutation", *key)
     as_large = np.zeros(2)
     # the same labels in another order give the same, but for rounding
     found = (1 - 1e-9) * both(y)
@@ -108,9 +114,9 @@ def permutation_ps(
     return float(of_f), float(of_ss)
 
 
-def _long(
+def in_long_form(
     tasks: Sequence[Task], bonus: str, chosen: tuple[str, ...]
-) -> tuple[NDArray[np.float64], list[Codes]]:
+) -> tuple[Values, list[Codes]]:
     """All runs in one column, and what each belongs to: architecture, bonus, reward."""
     arms = [
         (task.arms[a, b], (i, j, k))

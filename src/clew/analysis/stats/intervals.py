@@ -1,4 +1,4 @@
-"""An estimate with an interval, and the ways to get one.
+"""An estimate with an interval, and the ways to get one; Holm's correction for many questions.
 
 Which is used where, and how often each really covers the truth at n = 3, 5 and 10, is measured by
 `benchmarks/coverage.py` and stands in docs/statistics.md.
@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 from clew.analysis.stats.task import Values
 
 LEVEL = 0.95
+ALPHA = 0.05
+POWER = 0.8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +49,18 @@ class Interval:
         return self.known and -margin < self.low and self.high < margin
 
 
+@dataclasses.dataclass(frozen=True)
+class Welch:
+    """Difference of two means, unpaired, variances free: Welch's t test."""
+
+    interval: Interval
+    p: float
+    """Two-sided; NaN where there is no spread to judge by."""
+    detectable: float
+    """The smallest true difference that seeds with this spread show with 80% probability; 0 where
+    neither arm has any spread, NaN for single seeds."""
+
+
 def without_interval(estimate: float, n: tuple[int, ...], method: str, why: str) -> Interval:
     """An estimate alone, and why there is no more."""
     return Interval(estimate, math.nan, math.nan, n, method, why)
@@ -58,25 +74,41 @@ def mean_interval(
     mean = float(np.mean(values))
     if n < 2:
         return without_interval(mean, (n,), "t", "one seed says nothing about the spread of seeds")
-    half = t_quantile(level, n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    half = t_quantile(level, n - 1) * float(stats.sem(values))
     return Interval(mean, max(mean - half, inside[0]), min(mean + half, inside[1]), (n,), "t")
 
 
-def welch(bonus: Values, none: Values, level: float = LEVEL) -> Interval:
-    """Difference of two means, unpaired, variances free: Welch's t."""
+def welch(bonus: Values, none: Values, level: float = LEVEL) -> Welch:
+    """The test of `bonus` minus `none`; its interval keeps inside −1 to 1."""
     n = (len(bonus), len(none))
     gain = float(np.mean(bonus) - np.mean(none))
     if min(n) < 2:
-        return without_interval(
-            gain, n, "Welch t", "an arm with one seed has no spread to judge by"
-        )
-    parts = [float(np.var(v, ddof=1)) / len(v) for v in (bonus, none)]
-    error = math.sqrt(sum(parts))
-    if error == 0:
-        return without_interval(gain, n, "Welch t", "all seeds of both arms are equal")
-    freedom = error**4 / sum(p**2 / (k - 1) for p, k in zip(parts, n, strict=True))
-    half = t_quantile(level, freedom) * error
-    return Interval(gain, max(gain - half, -1.0), min(gain + half, 1.0), n, "Welch t")
+        why = "an arm with one seed has no spread to judge by"
+        return Welch(without_interval(gain, n, "Welch t", why), math.nan, math.nan)
+    if np.ptp(bonus) == np.ptp(none) == 0:
+        why = "all seeds of both arms are equal"
+        return Welch(without_interval(gain, n, "Welch t", why), math.nan, 0.0)
+    with warnings.catch_warnings():
+        # one arm may well have equal seeds, of which scipy warns
+        warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
+        test: Any = stats.ttest_ind(bonus, none, equal_var=False)
+    low, high = test.confidence_interval(level)
+    interval = Interval(gain, max(float(low), -1.0), min(float(high), 1.0), n, "Welch t")
+    edge = t_quantile(1 - ALPHA, float(test.df))
+    error = float(np.hypot(stats.sem(bonus), stats.sem(none)))
+    # the chance of a significant result of the wrong sign is left out: it is below 1e-4
+    detectable = float(special.nctdtrinc(test.df, 1 - POWER, edge)) * error
+    return Welch(interval, float(test.pvalue), detectable)
+
+
+def satterthwaite(variances: Sequence[float], n: Sequence[int]) -> tuple[float, float]:
+    """Error and degrees of freedom of a sum of means that have these variances (of the mean).
+
+    scipy has it for two samples of raw values only.
+    """
+    parts = np.asarray(variances)
+    freedom = parts.sum() ** 2 / np.sum(parts**2 / (np.asarray(n) - 1))
+    return math.sqrt(parts.sum()), float(freedom)
 
 
 def t_quantile(level: float, freedom: float) -> float:
@@ -84,47 +116,24 @@ def t_quantile(level: float, freedom: float) -> float:
     return float(stats.t.ppf((1 + level) / 2, freedom))
 
 
-def percentile(boot: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float]:
-    """The middle of the bootstrap distribution, as the study has it."""
-    return _quantiles(boot, [(1 - level) / 2, (1 + level) / 2])
-
-
-def bca(
-    boot: NDArray[np.float64],
-    estimate: float,
-    jackknife: list[NDArray[np.float64]],
-    level: float = LEVEL,
-) -> tuple[float, float]:
-    """Efron's bias-corrected and accelerated interval for a statistic of several samples.
-
-    `jackknife` has, for every sample, the statistic with each of its members left out.
-    """
-    share = (np.mean(boot < estimate) + np.mean(boot <= estimate)) / 2
-    if share in (0.0, 1.0):
-        return percentile(boot, level)
-    bias = stats.norm.ppf(share)
-    swings = [(len(left) - 1) * (left.mean() - left) / len(left) for left in jackknife]
-    spread = sum(float(np.sum(u**2)) for u in swings)
-    lean = sum(float(np.sum(u**3)) for u in swings) / (6 * spread**1.5) if spread > 0 else 0.0
-    z = bias + stats.norm.ppf([(1 - level) / 2, (1 + level) / 2])
-    return _quantiles(boot, stats.norm.cdf(bias + z / (1 - lean * z)).tolist())
-
-
-def _quantiles(boot: NDArray[np.float64], at: list[float]) -> tuple[float, float]:
-    """Of the resamples themselves, without interpolation: a ratio may be infinite in some."""
-    low, high = np.quantile(boot, at, method="closest_observation")
-    return float(low), float(high)
-
-
 def wilson(successes: int, n: int, level: float = LEVEL) -> Interval:
     """Share of seeds: Wilson's score interval, which keeps inside 0 to 1 and covers at n = 10."""
     if n == 0:
         return without_interval(math.nan, (0,), "Wilson", "there are no seeds")
-    z = stats.norm.ppf((1 + level) / 2)
-    p = successes / n
-    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    # at 0 and n the bounds are exactly 0 and 1, which rounding would miss
-    low = 0.0 if successes == 0 else middle - half
-    high = 1.0 if successes == n else middle + half
-    return Interval(p, float(low), float(high), (n,), "Wilson")
+    low, high = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+    return Interval(successes / n, float(low), float(high), (n,), "Wilson")
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """p-values corrected so that the chance of *any* false alarm among them stays what it says.
+
+    The smallest is multiplied by their number, the next by one less, and so on, never falling.
+    NaN (a test that could not be made) stays NaN and does not count.
+    """
+    p = np.asarray(ps, float)
+    corrected = np.full(p.shape, np.nan)
+    asked = np.flatnonzero(np.isfinite(p))
+    order = asked[np.argsort(p[asked], kind="stable")]
+    steps = p[order] * np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else []
+    return corrected.tolist()

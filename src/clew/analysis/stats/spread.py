@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.analysis.names import NONE
-from clew.analysis.stats.gains import leave_one_out
-from clew.analysis.stats.intervals import LEVEL, Interval, bca, percentile, without_interval
-from clew.analysis.stats.resample import RESAMPLES, column_draws
-from clew.analysis.stats.task import Task
+from clew.analysis.stats.bootstrap import Resampled
+from clew.analysis.stats.intervals import Interval, without_interval
+from clew.analysis.stats.task import Task, Values
 
-Means = NDArray[np.float64]
 FROZEN = 1e-6
 """A dispersion below this is no spread that a ratio could be taken of (SEP below 0.001)."""
+METHOD = "percentile"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,92 +44,89 @@ class Spread:
     """Two-sided bootstrap p of ΔSEP = 0."""
 
 
-def dispersion(means: Means) -> Means:
+def dispersion(means: Values) -> Values:
     """[..., architecture] to the variance of architecture means, ddof 1."""
     return np.var(means, axis=-1, ddof=1)
 
 
-def separation(means: Means) -> Means:
+def separation(means: Values) -> Values:
     """[..., architecture] to SEP, the population standard deviation."""
     return np.std(means, axis=-1)
 
 
-def separation_beyond_noise(arms: list[Means]) -> float:
+def separation_change(task: Task, bonus: str, chosen: tuple[str, ...]) -> Values:
+    """[...]: ΔSEP of the chosen architectures."""
+    return separation(task.means(bonus, chosen)) - separation(task.means(NONE, chosen))
+
+
+def dispersion_ratio(task: Task, bonus: str, chosen: tuple[str, ...]) -> Values:
+    """[...]: the dispersion with the bonus over that without."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return dispersion(task.means(bonus, chosen)) / dispersion(task.means(NONE, chosen))
+
+
+def separation_beyond_noise(arms: list[Values]) -> float:
     """SEP less what the seeds' own variance adds to it; 0 if that is all there is."""
     means = np.array([v.mean() for v in arms])
     noise = np.mean([v.var(ddof=1) / len(v) for v in arms]) * (1 - 1 / len(arms))
     return math.sqrt(max(float(np.var(means) - noise), 0.0))
 
 
+def why_no_spread(task: Task, bonus: str, chosen: tuple[str, ...]) -> str:
+    """Empty if the spread of the chosen architectures can be compared with and without."""
+    if len(chosen) < 2:
+        return f"a spread needs two architectures that ran with {bonus} and without"
+    if min(_counts(task, bonus, chosen)) < 2:
+        return "an arm with one seed cannot be resampled"
+    return ""
+
+
 def spread(
-    task: Task,
-    bonus: str,
-    control: bool = False,
-    resamples: int = RESAMPLES,
-    method: str = "percentile",
-    level: float = LEVEL,
+    task: Task, bonus: str, chosen: tuple[str, ...], delta: Resampled, ratio: Resampled
 ) -> Spread:
-    """Compare the spread of architectures with `bonus` and without.
+    """Compare the spread of the chosen architectures with `bonus` and without.
 
-    `control` adds the memoryless one. Needs two architectures; with fewer, everything is NaN and
-    says why.
+    `delta` and `ratio` are `separation_change` and `dispersion_ratio` over resamples of the task.
     """
-    chosen = task.both(bonus, control)
-    n = tuple(len(task.arms[a, b]) for b in (bonus, NONE) for a in chosen)
-    if len(chosen) < 2 or min(n) < 2:
-        return _nothing(bonus, chosen, n, method)
+    n = _counts(task, bonus, chosen)
     columns = [task.column(b, chosen) for b in (bonus, NONE)]
-    means = [np.array([v.mean() for v in column]) for column in columns]
-    boot = [column_draws(task, b, chosen, resamples) for b in (bonus, NONE)]
-    left = _left_out(columns, means)
-
-    def interval(statistic: Callable[[Means, Means], Means]) -> Interval:
-        estimate = float(statistic(*means))
-        drawn = statistic(*boot)
-        if method == "BCa":
-            out = [statistic(*pair) for pair in left]
-            return Interval(estimate, *bca(drawn, estimate, out, level), n, method)
-        return Interval(estimate, *percentile(drawn, level), n, method)
-
+    means = [task.means(b, chosen) for b in (bonus, NONE)]
     v, v_none = (float(dispersion(m)) for m in means)
-    delta = interval(lambda b, o: separation(b) - separation(o))
+    sep, sep_none = (float(separation(m)) for m in means)
+    below, above = np.sum(delta.values <= 0), np.sum(delta.values >= 0)
+    p = min(1.0, 2 * float(1 + min(below, above)) / (1 + len(delta.values)))
+    beyond = separation_beyond_noise(columns[0]) - separation_beyond_noise(columns[1])
+    return Spread(
+        bonus=bonus,
+        architectures=chosen,
+        none=v_none,
+        dispersed=v,
+        ratio=_ratio(v, v_none, ratio, n),
+        sep_none=sep_none,
+        sep=sep,
+        delta=Interval(sep - sep_none, delta.low, delta.high, n, METHOD),
+        delta_beyond_noise=beyond,
+        p=p,
+    )
+
+
+def no_spread(task: Task, bonus: str, chosen: tuple[str, ...], why: str) -> Spread:
+    """Everything NaN, and the reason."""
+    nan = math.nan
+    no = without_interval(nan, _counts(task, bonus, chosen), METHOD, why)
+    return Spread(bonus, chosen, nan, nan, no, nan, nan, no, nan, nan)
+
+
+def _ratio(v: float, v_none: float, found: Resampled, n: tuple[int, ...]) -> Interval:
     if v_none < FROZEN:
         why = "without the bonus all architectures are alike, and nothing can be divided by that"
-        ratio = without_interval(math.nan, n, method, why)
-    else:
-        ratio = interval(_ratio)
-        if not ratio.known:
-            why = "in some resamples the architectures are all alike without the bonus"
-            ratio = without_interval(ratio.estimate, n, method, why)
-    drawn = separation(boot[0]) - separation(boot[1])
-    below, above = np.sum(drawn <= 0), np.sum(drawn >= 0)
-    p = min(1.0, 2 * float(1 + min(below, above)) / (1 + resamples))
-    sep, sep_none = (float(separation(m)) for m in means)
-    beyond = separation_beyond_noise(columns[0]) - separation_beyond_noise(columns[1])
-    return Spread(bonus, chosen, v_none, v, ratio, sep_none, sep, delta, beyond, p)
+        return without_interval(math.nan, n, METHOD, why)
+    ratio = Interval(v / v_none, found.low, found.high, n, METHOD)
+    if not ratio.known:
+        why = "in some resamples the architectures are all alike without the bonus"
+        return without_interval(ratio.estimate, n, METHOD, why)
+    return ratio
 
 
-def _ratio(bonus: Means, none: Means) -> Means:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return dispersion(bonus) / dispersion(none)
-
-
-def _left_out(columns: list[list[Means]], means: list[Means]) -> list[tuple[Means, Means]]:
-    """For every arm, both columns of means without each of its seeds: [seed, architecture]."""
-    out = []
-    for side, column in enumerate(columns):
-        for i, values in enumerate(column):
-            pair = [np.tile(m, (len(values), 1)) for m in means]
-            pair[side][:, i] = leave_one_out(values)
-            out.append((pair[0], pair[1]))
-    return out
-
-
-def _nothing(bonus: str, chosen: tuple[str, ...], n: tuple[int, ...], method: str) -> Spread:
-    nan = math.nan
-    if len(chosen) < 2:
-        why = f"a spread needs two architectures that ran with {bonus} and without"
-    else:
-        why = "an arm with one seed cannot be resampled"
-    no = without_interval(nan, n, method, why)
-    return Spread(bonus, chosen, nan, nan, no, nan, nan, no, nan, nan)
+def _counts(task: Task, bonus: str, chosen: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(len(task.arms[a, b]) for b in (bonus, NONE) for a in chosen)

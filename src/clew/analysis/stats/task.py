@@ -1,9 +1,10 @@
-"""A task's finished runs, laid out as the statistics want them: architectures × bonuses."""
+"""The finished runs of one task, by arm: what every statistic is computed from."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,23 @@ from clew.envs import shown_first
 from clew.validate import BadInput, known_names
 
 Values = NDArray[np.float64]
+Pair = tuple[str, str]
+"""(architecture, bonus): an arm, where the task is known."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Task:
-    """Tail means of one (environment, reward), by arm."""
+    """Tail means of one (environment, reward), by architecture and bonus.
+
+    Statistics read the last axis of the tail means, so that one may hold many resamples at once.
+    """
 
     environment: str
     reward: str
-    arms: Mapping[tuple[str, str], Values]
-    """(architecture, bonus) to the sorted tail means of its seeds; arms without any are absent."""
+    arms: Mapping[Pair, Values]
+    """[..., seed], sorted; arms without a finished run are absent."""
+    failed: Mapping[Pair, int] = dataclasses.field(default_factory=dict)
+    """How many runs of an arm diverged or crashed."""
 
     @property
     def label(self) -> str:
@@ -43,21 +51,42 @@ class Task:
     @property
     def bonuses(self) -> tuple[str, ...]:
         """Those besides none."""
-        found = names.ordered((b for _, b in self.arms), tuple(names.BONUSES))
-        return tuple(b for b in found if b != names.NONE)
+        return all_bonuses([self])
 
     def both(self, bonus: str, control: bool = False) -> tuple[str, ...]:
         """Architectures that have runs with `bonus` and without; the control only if asked."""
         pool = self.architectures if control else self.memories
         return tuple(a for a in pool if (a, bonus) in self.arms and (a, names.NONE) in self.arms)
 
-    def column(self, bonus: str, architectures: tuple[str, ...]) -> list[Values]:
+    def column(self, bonus: str, architectures: Iterable[str]) -> list[Values]:
         """The arms of one bonus, in this order."""
         return [self.arms[a, bonus] for a in architectures]
 
-    def key(self, architecture: str, bonus: str) -> tuple[str, ...]:
-        """What an arm's random draws depend on, and nothing else does."""
-        return (self.environment, self.reward, architecture, bonus)
+    def means(self, bonus: str, architectures: Iterable[str]) -> Values:
+        """[..., architecture]: the means over seeds of one bonus's arms."""
+        return np.stack([self._means[a, bonus] for a in architectures], -1)
+
+    @cached_property
+    def _means(self) -> dict[Pair, Values]:
+        return {arm: values.mean(-1) for arm, values in self.arms.items()}
+
+    @cached_property
+    def in_log_odds(self) -> Task:
+        """The same task with every seed's tail mean as `logit` has it."""
+        return rescaled(self, logit)
+
+    def with_failures_as_zero(self) -> Task:
+        """The task with every run that diverged or failed counted as no success at all."""
+        arms = dict(self.arms)
+        for arm, count in self.failed.items():
+            arms[arm] = np.concatenate([np.zeros(count), arms.get(arm, np.empty(0))])
+        return dataclasses.replace(self, arms=arms, failed={})
+
+
+def all_bonuses(group: Iterable[Task]) -> tuple[str, ...]:
+    """Every bonus but none, of any of the tasks."""
+    found = names.ordered((b for t in group for _, b in t.arms), tuple(names.BONUSES))
+    return tuple(b for b in found if b != names.NONE)
 
 
 def logit(values: Values, edge: float = 0.005) -> Values:
@@ -86,18 +115,24 @@ def tasks(results: Results) -> list[Task]:
 def task(results: Results, environment: str, reward: str) -> Task:
     """One task's finished runs."""
     known_names("environment", [environment], set(results.runs["environment"]))
-    runs = results.finished
+    runs = results.runs
     runs = runs[(runs["environment"] == environment) & (runs["reward"] == reward)]
-    if runs.empty:
+    if not (runs["status"] == "finished").any():
         raise BadInput(f"{environment} / {reward} has no finished run")
-    arms = {}
+    arms: dict[Pair, Values] = {}
+    failed: dict[Pair, int] = {}
     for (architecture, bonus), group in runs.groupby(["architecture", "bonus"], sort=True):
-        if group["bonus_coef"].nunique() > 1:
-            several = ", ".join(f"{c:g}" for c in sorted(group["bonus_coef"].unique()))
+        arm = (str(architecture), str(bonus))
+        finished = group[group["status"] == "finished"]
+        if finished["bonus_coef"].nunique() > 1:
+            several = ", ".join(f"{c:g}" for c in sorted(finished["bonus_coef"].unique()))
             raise BadInput(
                 f"{environment} / {reward} / {architecture} / {bonus} was run with several "
                 f"coefficients ({several}); choose one with `only(bonus_coef=…)`, "
                 "or look at the sweep"
             )
-        arms[str(architecture), str(bonus)] = np.sort(group["tail_mean"].to_numpy(float))
-    return Task(environment, reward, arms)
+        if len(finished):
+            arms[arm] = np.sort(finished["tail_mean"].to_numpy(float))
+        if lost := int(group["status"].isin(["diverged", "failed"]).sum()):
+            failed[arm] = lost
+    return Task(environment, reward, arms, failed)

@@ -1,13 +1,95 @@
-"""What happened in training besides success: falls, the first success, what the bonus paid."""
+"""Training besides the tail mean: curves, falls, the first success, what the bonus paid, cost."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
+
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from clew.analysis.table import ARM, Results
+from clew.analysis.stats.task import Values
+from clew.analysis.table import ARM, RUN, Results
+from clew.validate import BadInput
 
 NEVER = -1
+"""What `first_success` says of a run that never succeeded."""
+WINDOW = 5
+"""Consecutive evaluations whose mean must reach the threshold."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sustained:
+    """When one arm's seeds came to hold a threshold."""
+
+    steps: tuple[float, ...]
+    """Of every seed, in order; infinite for never, as far as it was trained."""
+    median_of_successful: float
+    """The study's figure: over the seeds that did; NaN if none did."""
+    median_of_all: float
+    """Over all seeds, those that never did counted as later than any other."""
+
+    @property
+    def reached(self) -> int:
+        """Seeds that did."""
+        return sum(math.isfinite(s) for s in self.steps)
+
+
+def steps_to_sustain(steps: Values, success: Values, threshold: float) -> float:
+    """Environment steps at the end of the first `WINDOW` evaluations whose mean is ≥ threshold."""
+    if len(success) < WINDOW:
+        return math.inf
+    means = np.lib.stride_tricks.sliding_window_view(success, WINDOW).mean(-1)
+    # a mean of twentieths may miss its threshold by rounding alone
+    reached = np.flatnonzero(means >= threshold - 1e-9)
+    return float(steps[reached[0] + WINDOW - 1]) if len(reached) else math.inf
+
+
+def sustained(
+    results: Results, environment: str, reward: str, threshold: float
+) -> dict[tuple[str, str], Sustained]:
+    """By (architecture, bonus), for every arm of a task that has curves."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for run, curve in _curves(results, environment, reward).groupby(list(RUN), sort=True):
+        arm = (str(run[2]), str(run[3]))
+        at = steps_to_sustain(
+            curve["steps"].to_numpy(float), curve["success"].to_numpy(float), threshold
+        )
+        found.setdefault(arm, []).append(at)
+    return {arm: _summary(steps) for arm, steps in found.items()}
+
+
+def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
+    """Mean success over seeds, 95% t band: architecture, bonus, steps, mean, low, high, n.
+
+    Runs that were evaluated at other steps than the rest are read off at the steps of the first.
+    """
+    rows = []
+    for arm, curves in _curves(results, environment, reward).groupby(list(ARM), sort=True):
+        steps, matrix = aligned(curves, "success")
+        n = np.sum(np.isfinite(matrix), 0)
+        mean = np.nanmean(matrix, 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = np.nanstd(matrix, 0, ddof=1) / np.sqrt(n) if len(matrix) > 1 else np.nan * mean
+            half = stats.t.ppf(0.975, np.maximum(n - 1, 1)) * error
+        names = {"architecture": arm[2], "bonus": arm[3]}
+        columns = {"steps": steps, "mean": mean, "low": mean - half, "high": mean + half, "n": n}
+        rows.append(pd.DataFrame({**names, **columns}))
+    if not rows:
+        raise BadInput(f"{environment} / {reward} has no learning curves")
+    return pd.concat(rows, ignore_index=True)
+
+
+def aligned(curves: pd.DataFrame, value: str) -> tuple[Values, Values]:
+    """Steps, and one row a run; before its first and after its last evaluation a run is NaN."""
+    runs = [c for _, c in curves.groupby(list(RUN), sort=True)]
+    steps = max(runs, key=len)["steps"].to_numpy(float)
+    matrix = [
+        np.interp(steps, run["steps"], run[value].to_numpy(float), left=np.nan, right=np.nan)
+        for run in runs
+    ]
+    return steps, np.array(matrix)
 
 
 def falls(results: Results) -> pd.DataFrame:
@@ -49,18 +131,9 @@ def delivered(results: Results) -> pd.DataFrame:
     return found.assign(against=found["delivered"] / found["penalty"].where(found["penalty"] > 0))
 
 
-def sweep(results: Results, steps: float | None = None) -> pd.DataFrame:
-    """By arm and coefficient λ: mean, std and number of seeds of the tail mean.
-
-    With `steps`, success at the last evaluation up to there instead, so that a bracket run that
-    was stopped early is compared with the others at the same age.
-    """
-    if steps is None:
-        runs = results.finished.rename(columns={"tail_mean": "success"})
-    else:
-        young = results.evaluations[results.evaluations["steps"] <= steps]
-        runs = young.groupby([*ARM, "bonus_coef", "seed"], sort=True).last().reset_index()
-    return runs.groupby([*ARM, "bonus_coef"], sort=True)["success"].agg(
+def sweep(results: Results) -> pd.DataFrame:
+    """By arm and coefficient λ: mean, std and number of seeds of the tail mean."""
+    return results.finished.groupby([*ARM, "bonus_coef"], sort=True)["tail_mean"].agg(
         mean="mean", std="std", n="size"
     ).reset_index()  # fmt: skip
 
@@ -83,3 +156,16 @@ def cost(results: Results) -> pd.DataFrame:
             "device_hours": every["hours"].sum(),
         }
     ).reset_index()
+
+
+def _curves(results: Results, environment: str, reward: str) -> pd.DataFrame:
+    e = results.evaluations
+    return e[(e["environment"] == environment) & (e["reward"] == reward) & e["success"].notna()]
+
+
+def _summary(steps: list[float]) -> Sustained:
+    reached = [s for s in steps if math.isfinite(s)]
+    middle = float(np.median(reached)) if reached else math.nan
+    everyone = sorted(steps)
+    # of an even number, the later of the middle two: half the seeds were there by then
+    return Sustained(tuple(steps), middle, everyone[len(everyone) // 2])

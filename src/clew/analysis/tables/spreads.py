@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import numpy as np
-
-from clew.analysis import names, words
+from clew.analysis import words
 from clew.analysis.names import NONE, bonus_label
-from clew.analysis.stats.anova import Effect
-from clew.analysis.stats.interaction import THREE_WAY, three_way, two_way
-from clew.analysis.stats.spread import separation, spread
-from clew.analysis.stats.task import Task, tasks
-from clew.analysis.table import Results
+from clew.analysis.statistics import Statistics, TaskStatistics, View
+from clew.analysis.stats.interaction import THREE_WAY, Interaction, three_way
+from clew.analysis.stats.spread import separation
+from clew.analysis.stats.task import Task, all_bonuses
 from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 
@@ -20,35 +15,23 @@ EFFECTS = ("Architecture", "Bonus", "Arch. × Bonus")
 LETTERS = dict(zip(THREE_WAY, "ABC", strict=True))
 
 
-def all_bonuses(group: Sequence[Task]) -> tuple[str, ...]:
-    """Every bonus but none, of any of the tasks."""
-    return names.ordered((b for t in group for b in t.bonuses), tuple(names.BONUSES))
-
-
-def comparable(group: Sequence[Task]) -> list[Task]:
+def comparable(statistics: Statistics) -> list[TaskStatistics]:
     """Tasks in which an interaction can be asked for."""
-    return [t for t in group if any(len(t.both(b)) > 1 for b in t.bonuses)]
+    return [found for found in statistics.tasks if found.interactions]
 
 
 @TABLES.register("anova")
-def anova(results: Results) -> Grid:
+def anova_table(statistics: Statistics) -> Grid:
     """Two-way analysis of each task: F (parametric p) [permutation p]."""
-    group = comparable(tasks(results))
-    bonuses = all_bonuses(group)
+    group = comparable(statistics)
+    bonuses = all_bonuses(found.task for found in group)
     rows: list[list[Cell]] = []
     sections = []
-    for task in group:
+    for found in group:
         sections.append((len(rows), ""))
-        found = {b: two_way(task, b) for b in bonuses if len(task.both(b)) > 1}
         for i, title in enumerate(EFFECTS):
-            row = [word(task.label if i == 0 else ""), word(title)]
-            for b in bonuses:
-                if b not in found:
-                    row.append(EMPTY)
-                    continue
-                effect, p = found[b].anova.effects[i], found[b].p_permutation
-                row.append(_f(effect, p, found[b].p_study, last=i == 2))
-            rows.append(row)
+            cells = [_f(found.interactions.get(b), i) for b in bonuses]
+            rows.append([word(found.task.label if i == 0 else ""), word(title), *cells])
     return Grid(
         name="anova",
         caption="Two-way analysis of variance over the memory architectures: F (p) [permutation p]",
@@ -62,21 +45,19 @@ def anova(results: Results) -> Grid:
 
 
 @TABLES.register("dispersion")
-def dispersion(results: Results) -> Grid:
+def dispersion_table(statistics: Statistics) -> Grid:
     """Variance of architecture means without and with each bonus, and the ratio."""
-    group = comparable(tasks(results))
-    bonuses = all_bonuses(group)
+    group = comparable(statistics)
+    bonuses = all_bonuses(found.task for found in group)
     rows = []
-    for task in group:
-        row = [word(task.label)]
-        found = {b: spread(task, b) for b in task.bonuses}
-        v_none = next(iter(found.values())).none
-        row.append(figure(words.number(v_none, 4), v_none))
+    for found in group:
+        v_none = found.spread(found.task.bonuses[0]).none
+        row = [word(found.task.label), figure(words.number(v_none, 4), v_none)]
         for b in bonuses:
-            if b not in found:
+            if b not in found.task.bonuses:
                 row += [EMPTY, EMPTY]
                 continue
-            s = found[b]
+            s = found.spread(b)
             decimals = 1 if s.ratio.estimate > 10 else 2
             text = words.estimate(s.ratio, decimals) if s.ratio.known else "undefined"
             row.append(figure(words.number(s.dispersed, 4), s.dispersed))
@@ -95,15 +76,19 @@ def dispersion(results: Results) -> Grid:
 
 
 @TABLES.register("separation")
-def separations(results: Results) -> Grid:
+def separation_table(statistics: Statistics) -> Grid:
     """SEP without and with each bonus, and ΔSEP; once more with the memoryless control."""
-    group = comparable(tasks(results))
-    bonuses = all_bonuses(group)
+    group = comparable(statistics)
+    bonuses = all_bonuses(found.task for found in group)
     rows: list[list[Cell]] = []
     sections = []
-    for control, title in ((False, "memory architectures"), (True, "with the memoryless control")):
+    views: dict[View, str] = {
+        "memories": "memory architectures",
+        "with the control": "with the memoryless control",
+    }
+    for view, title in views.items():
         sections.append((len(rows), title))
-        rows += [_separation(task, bonuses, control) for task in group]
+        rows += [_separation(found, bonuses, view) for found in group]
     deltas = [f"ΔSEP({bonus_label(b)})" for b in bonuses]
     return Grid(
         name="separation",
@@ -116,11 +101,11 @@ def separations(results: Results) -> Grid:
 
 
 @TABLES.register("three-way")
-def three_ways(results: Results) -> list[Grid]:
+def three_way_tables(statistics: Statistics) -> list[Grid]:
     """Architecture × bonus × reward, for every world with at least two rewards, and each bonus."""
     worlds: dict[str, list[Task]] = {}
-    for task in comparable(tasks(results)):
-        worlds.setdefault(task.environment, []).append(task)
+    for found in comparable(statistics):
+        worlds.setdefault(found.task.environment, []).append(found.task)
     return [
         _three_way(group, bonus)
         for group in worlds.values()
@@ -131,25 +116,18 @@ def three_ways(results: Results) -> list[Grid]:
 
 
 @TABLES.register("by-variant")
-def by_variant(
-    results: Results, bonus: str = "e3b", classes: Mapping[tuple[str, str], str] | None = None
-) -> Grid:
-    """The interaction in each task: F, partial ω², dispersion ratio.
-
-    `classes` says of (environment, reward) what the formal side proved of it.
-    """
+def by_variant(statistics: Statistics, bonus: str = "e3b") -> Grid:
+    """The interaction in each task: F, partial ω², dispersion ratio."""
     rows = []
-    for task in comparable(tasks(results)):
-        if len(task.both(bonus)) < 2:
+    for found in statistics.tasks:
+        if bonus not in found.interactions:
             continue
-        effect = two_way(task, bonus, permutations=0).anova.effects[-1]
-        ratio = spread(task, bonus).ratio
+        effect = found.interactions[bonus].anova.effects[-1]
+        ratio = found.spread(bonus).ratio
         text = words.number(ratio.estimate, 1) if ratio.known else "undefined"
-        proved = (classes or {}).get((task.environment, task.reward), words.NOTHING)
         rows.append(
             [
-                word(task.label),
-                word(proved),
+                word(found.task.label),
                 figure(words.number(effect.f, 1), effect.f),
                 figure(words.number(effect.partial_omega2), effect.partial_omega2),
                 figure(text, ratio.estimate, detail=ratio.why_not),
@@ -158,35 +136,34 @@ def by_variant(
     return Grid(
         name=f"by-variant-{bonus}",
         caption=f"Architecture × bonus under {bonus_label(bonus)}, by reward variant",
-        columns=("Task", "Classification", "F(A×B)", "partial ω²", "Dispersion ratio"),
+        columns=("Task", "F(A×B)", "partial ω²", "Dispersion ratio"),
         rows=rows,
-        left=2,
     )
 
 
-def _f(effect: Effect, p: float, p_study: float, last: bool) -> Cell:
-    decimals = 1 if effect.f > 10 else 2
-    text = words.number(effect.f, decimals)
-    if last:
-        detail = f"parametric p {words.p_value(effect.p)}, partial ω² {effect.partial_omega2:.3f}"
-        text += f" [{words.p_value(p)}; {words.p_value(p_study)}]"
-        return figure(text, effect.f, bold=p < 0.05, detail=detail)
-    return figure(f"{text} ({words.p_value(effect.p)})", effect.f)
+def _f(found: Interaction | None, term: int) -> Cell:
+    if found is None:
+        return EMPTY
+    effect = found.anova.effects[term]
+    text = words.number(effect.f, 1 if effect.f > 10 else 2)
+    if effect is not found.anova.effects[-1]:
+        return figure(f"{text} ({words.p_value(effect.p)})", effect.f)
+    detail = f"parametric p {words.p_value(effect.p)}, partial ω² {effect.partial_omega2:.3f}"
+    text += f" [{words.p_value(found.p_permutation)}; {words.p_value(found.p_study)}]"
+    return figure(text, effect.f, bold=found.p_permutation < 0.05, detail=detail)
 
 
-def _separation(task: Task, bonuses: tuple[str, ...], control: bool) -> list[Cell]:
-    pool = task.architectures if control else task.memories
-    without = [task.arms[a, NONE].mean() for a in pool if (a, NONE) in task.arms]
-    sep_none = float(separation(np.array(without)))
-    found = {b: spread(task, b, control=control) for b in bonuses if b in task.bonuses}
+def _separation(found: TaskStatistics, bonuses: tuple[str, ...], view: View) -> list[Cell]:
+    task = found.task
+    pool = task.memories if view == "memories" else task.architectures
+    sep_none = float(separation(task.means(NONE, [a for a in pool if (a, NONE) in task.arms])))
+    spreads = [found.spread(b, view) if b in task.bonuses else None for b in bonuses]
     row = [word(task.label), figure(words.number(sep_none), sep_none)]
-    for b in bonuses:
-        row.append(figure(words.number(found[b].sep), found[b].sep) if b in found else EMPTY)
-    for b in bonuses:
-        if b not in found:
+    row += [figure(words.number(s.sep), s.sep) if s else EMPTY for s in spreads]
+    for s in spreads:
+        if s is None:
             row.append(EMPTY)
             continue
-        s = found[b]
         noise = f"{words.signed(s.delta_beyond_noise)} with seed noise taken out"
         text = words.estimate(s.delta, plus=True)
         row.append(figure(text, s.delta.estimate, bold=s.delta.excludes(0), detail=noise))

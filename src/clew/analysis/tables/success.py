@@ -1,38 +1,81 @@
-"""Success of every arm: the study's main tables, and every seed behind them."""
+"""Success of every arm: the study's main tables, seeds that learnt it, and every seed."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clew.analysis import names, words
+from clew.analysis.names import LEARNT, NONE, bonus_label
+from clew.analysis.statistics import Statistics
 from clew.analysis.stats.intervals import mean_interval
-from clew.analysis.stats.task import Task, Values, tasks
-from clew.analysis.table import Results
+from clew.analysis.stats.success import learnt
+from clew.analysis.stats.task import Task, Values, all_bonuses
 from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.envs import display
 
 
 @TABLES.register("success")
-def success(results: Results) -> list[Grid]:
+def success_tables(statistics: Statistics) -> list[Grid]:
     """Architectures × (reward × bonus), a table for each world."""
     worlds: dict[str, list[Task]] = {}
-    for task in tasks(results):
-        worlds.setdefault(_world(task.environment), []).append(task)
+    for found in statistics.tasks:
+        world = found.task.environment.partition("[")[0]
+        worlds.setdefault(world, []).append(found.task)
     return [_success(world, group) for world, group in worlds.items()]
 
 
-@TABLES.register("seed-vectors")
-def seed_vectors(results: Results) -> Grid:
-    """Every seed of every arm, sorted."""
-    rows, sections = [], []
-    for task in tasks(results):
+@TABLES.register("learnt")
+def learnt_table(statistics: Statistics) -> Grid:
+    """How many seeds of every arm exceed the threshold."""
+    group = [found.task for found in statistics.tasks]
+    bonuses = (NONE, *all_bonuses(group))
+    rows: list[list[Cell]] = []
+    sections = []
+    for task in group:
         sections.append((len(rows), task.label))
         for a in task.architectures:
-            for b in (names.NONE, *task.bonuses):
+            rows.append([word(a), *(_learnt(task.arms.get((a, b))) for b in bonuses)])
+    return Grid(
+        name="learnt",
+        caption=f"Seeds whose tail mean exceeds {LEARNT}",
+        columns=("Architecture", *map(bonus_label, bonuses)),
+        rows=rows,
+        sections=sections,
+        note="Immune to any rescaling of success; intervals of the shares are Wilson's.",
+    )
+
+
+@TABLES.register("iqm")
+def iqm_table(statistics: Statistics) -> Grid:
+    """Interquartile mean over the memory architectures."""
+    bonuses = (NONE, *all_bonuses(found.task for found in statistics.tasks))
+    rows = []
+    for found in statistics.tasks:
+        iqm = [found.iqm.get(b) for b in bonuses]
+        cells = [
+            figure(words.estimate(i), i.estimate, detail=i.why_not) if i else EMPTY for i in iqm
+        ]
+        rows.append([word(found.task.label), *cells])
+    return Grid(
+        name="iqm",
+        caption="Interquartile mean over all memory architectures [95% stratified bootstrap]",
+        columns=("Task", *map(bonus_label, bonuses)),
+        rows=rows,
+    )
+
+
+@TABLES.register("seed-vectors")
+def seed_vectors(statistics: Statistics) -> Grid:
+    """Every seed of every arm, sorted."""
+    rows, sections = [], []
+    for task in (found.task for found in statistics.tasks):
+        sections.append((len(rows), task.label))
+        for a in task.architectures:
+            for b in (NONE, *task.bonuses):
                 if (a, b) in task.arms:
                     vector = ", ".join(words.rate(v) for v in task.arms[a, b])
-                    rows.append([word(a), word(names.bonus_label(b)), word(vector)])
+                    rows.append([word(a), word(bonus_label(b)), word(vector)])
     return Grid(
         name="seed-vectors",
         caption="Sorted tail-mean success of every seed",
@@ -45,18 +88,19 @@ def seed_vectors(results: Results) -> Grid:
 
 def _success(world: str, group: list[Task]) -> Grid:
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
-    bonuses = [(names.NONE, *t.bonuses) for t in group]
+    bonuses = [(NONE, *t.bonuses) for t in group]
     several = len({t.environment for t in group}) > 1
     heads = [(_title(t, several), len(b)) for t, b in zip(group, bonuses, strict=True)]
     rows = [
         [word(a), *(_cell(t, a, b) for t, bs in zip(group, bonuses, strict=True) for b in bs)]
         for a in architectures
     ]
+    counts = tuple(int(n) for n in np.unique([len(v) for t in group for v in t.arms.values()]))
     return Grid(
         name=f"success-{world}",
         caption=f"{world if several else group[0].environment}: success rate, tail mean over the "
-        f"final 20% of evaluations (mean ± std over {words.seeds(_counts(group))})",
-        columns=("Architecture", *(names.bonus_label(b) for bs in bonuses for b in bs)),
+        f"final 20% of evaluations (mean ± std over {words.seeds(counts)})",
+        columns=("Architecture", *(bonus_label(b) for bs in bonuses for b in bs)),
         groups=[("", 1), *heads],
         rows=rows,
     )
@@ -69,21 +113,18 @@ def _cell(task: Task, architecture: str, bonus: str) -> Cell:
     mean = float(values.mean())
     frozen = task.reward == "penalty" and words.rate(mean) == ".00"
     spread = f"±{words.rate(float(values.std(ddof=1)))}" if len(values) > 1 else ""
-    return figure(words.rate(mean) + spread, mean, bold=frozen, detail=_detail(values))
-
-
-def _detail(values: Values) -> str:
-    interval = mean_interval(values)
+    interval = words.bounds(mean_interval(values), 2)
     seeds = ", ".join(words.rate(v) for v in values)
-    return f"95% {words.bounds(interval, 2)} (t), n = {len(values)}; seeds {seeds}"
+    detail = f"95% {interval} (t), n = {len(values)}; seeds {seeds}"
+    return figure(words.rate(mean) + spread, mean, bold=frozen, detail=detail)
 
 
-def _counts(group: list[Task]) -> tuple[int, ...]:
-    return tuple(int(n) for n in np.unique([len(v) for t in group for v in t.arms.values()]))
-
-
-def _world(environment: str) -> str:
-    return environment.partition("[")[0]
+def _learnt(values: Values | None) -> Cell:
+    if values is None:
+        return EMPTY
+    share = learnt(values)
+    text = f"{share.estimate * len(values):.0f}/{len(values)}"
+    return figure(text, share.estimate, detail=f"{words.bounds(share, 2)} (Wilson)")
 
 
 def _title(task: Task, several: bool) -> str:

@@ -10,26 +10,34 @@ import pandas as pd
 
 from clew.analysis import words
 from clew.analysis.names import NONE, bonus_label, task_label
-from clew.analysis.stats.learning import WINDOW, Sustained, sustained
-from clew.analysis.stats.task import tasks
-from clew.analysis.stats.training import cost, delivered, falls, first_success, sweep
-from clew.analysis.table import Results, records
+from clew.analysis.statistics import Statistics
+from clew.analysis.stats.task import all_bonuses
+from clew.analysis.stats.training import (
+    WINDOW,
+    Sustained,
+    cost,
+    delivered,
+    falls,
+    first_success,
+    sustained,
+    sweep,
+)
+from clew.analysis.table import records
 from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
-from clew.analysis.tables.spreads import all_bonuses
 from clew.envs import display
 
 
 @TABLES.register("samples")
-def samples(results: Results) -> Grid:
+def samples_table(statistics: Statistics) -> Grid:
     """Environment steps until the threshold is sustained, or never."""
-    group = tasks(results)
+    group = [found.task for found in statistics.tasks]
     bonuses = (NONE, *all_bonuses(group))
     rows: list[list[Cell]] = []
     sections = []
     for task in group:
         threshold = display(task.environment).threshold
-        found = sustained(results, task.environment, task.reward, threshold)
+        found = sustained(statistics.usual, task.environment, task.reward, threshold)
         if not found:
             continue
         sections.append((len(rows), f"{task.label}, θ = {threshold:.2f}"))
@@ -48,7 +56,7 @@ def samples(results: Results) -> Grid:
 
 
 @TABLES.register("falls")
-def falls_table(results: Results) -> Grid:
+def falls_table(statistics: Statistics) -> Grid:
     """Falls of an episode and final success, in worlds where one can fall."""
 
     def cells(row: Mapping[str, Any]) -> list[Cell]:
@@ -58,7 +66,7 @@ def falls_table(results: Results) -> Grid:
         ]
 
     return _arms(
-        falls(results),
+        falls(statistics.usual),
         cells,
         name="falls",
         caption="Falls of an episode and success of the last evaluation (mean ± std over seeds)",
@@ -67,7 +75,7 @@ def falls_table(results: Results) -> Grid:
 
 
 @TABLES.register("first-success")
-def first_success_table(results: Results) -> Grid:
+def first_success_table(statistics: Statistics) -> Grid:
     """When each seed first succeeded at all."""
 
     def cells(row: Mapping[str, Any]) -> list[Cell]:
@@ -78,7 +86,7 @@ def first_success_table(results: Results) -> Grid:
         return [count, figure(text, min(reached, default=math.inf))]
 
     return _arms(
-        first_success(results),
+        first_success(statistics.usual),
         cells,
         name="first-success",
         caption="Environment steps before each seed's first success",
@@ -87,10 +95,10 @@ def first_success_table(results: Results) -> Grid:
 
 
 @TABLES.register("magnitude")
-def magnitude(results: Results) -> Grid:
+def magnitude_table(statistics: Statistics) -> Grid:
     """What a step was paid against what a step may cost."""
     rows = []
-    for row in records(delivered(results)):
+    for row in records(delivered(statistics.usual)):
         ratio = f"{row['against']:.1f}×" if math.isfinite(row["against"]) else words.NOTHING
         rows.append(
             [
@@ -112,12 +120,9 @@ def magnitude(results: Results) -> Grid:
 
 
 @TABLES.register("sweep")
-def sweep_table(results: Results, steps: float | None = None) -> Grid:
-    """Success of arms that ran with several coefficients λ.
-
-    With `steps`, as it was at that age: a bracket from above may have been stopped early.
-    """
-    found = sweep(results, steps)
+def sweep_table(statistics: Statistics) -> Grid:
+    """Success of arms that ran with several coefficients λ."""
+    found = sweep(statistics.results)
     arms = ["environment", "reward", "architecture", "bonus"]
     several = found.groupby(arms)["bonus_coef"].transform("nunique") > 1
     found = found[several & (found["bonus"] != NONE)]
@@ -129,9 +134,8 @@ def sweep_table(results: Results, steps: float | None = None) -> Grid:
         label = task_label(str(environment), str(reward))
         rows.append([word(label), word(str(architecture)), word(bonus_label(str(bonus))), *cells])
     return Grid(
-        name="sweep" if steps is None else "bracket",
-        caption="Success by bonus coefficient λ (mean ± std over seeds)"
-        + (f", at {words.large(steps)} M steps" if steps is not None else ""),
+        name="sweep",
+        caption="Success by bonus coefficient λ (mean ± std over seeds)",
         columns=("Task", "Architecture", "Bonus", *(f"λ = {c:g}" for c in coefficients)),
         rows=rows,
         left=3,
@@ -139,10 +143,10 @@ def sweep_table(results: Results, steps: float | None = None) -> Grid:
 
 
 @TABLES.register("cost")
-def cost_table(results: Results) -> Grid:
+def cost_table(statistics: Statistics) -> Grid:
     """What the experiment cost."""
     rows = []
-    found = cost(results)
+    found = cost(statistics.usual)
     for row in records(found):
         rows.append(
             [

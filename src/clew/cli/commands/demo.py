@@ -23,7 +23,7 @@ from clew.suite.planning import group_by_program
 from clew.validate import whole_number
 
 if TYPE_CHECKING:
-    from clew.analysis.stats.task import Task
+    from clew.analysis import TaskStatistics
 
 OPENING = (
     "Will an exploration bonus help this agent on this task, or is memory the bottleneck? "
@@ -64,18 +64,18 @@ def demo(out: Path = Path("out"), workers: int | None = None) -> None:
 
 def tell(store: Path, out: Path, console: Console) -> None:
     """What was found and what was not, a figure, and the report."""
-    from clew.analysis import read_store
-    from clew.analysis.figures import interaction, save
-    from clew.analysis.verdict import verdicts
+    from clew.analysis import Statistics, read_store, verdicts
+    from clew.analysis.figures import save, strips
 
-    given = verdicts(read_store(Store(store, read_only=True)).results.usual())
-    for verdict in given:
-        console.print(_gains(verdict.task))
+    statistics = Statistics(read_store(Store(store, read_only=True)).results)
+    by_label = {found.task.label: found for found in statistics.tasks}
+    for verdict in verdicts(statistics):
+        console.print(_gains(by_label[verdict.task.label]))
         said = f"[bold]{verdict.pattern}[/bold] {escape(verdict.sentence)}\n"
         console.print(said, highlight=False)
     console.print(CLOSING, style="dim")
     page, _ = write_page(store, None, out / "report.html", console)
-    _, _, picture = save(interaction(given), out / "interaction")
+    _, _, picture = save(strips(statistics), out / "seeds")
     for what, where in (
         ("figure", picture),
         ("report", page),
@@ -84,18 +84,17 @@ def tell(store: Path, out: Path, console: Console) -> None:
         console.print(f"{what}: {where}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _gains(task: Task) -> Table:
+def _gains(found: TaskStatistics) -> Table:
     """What the bonus does to each architecture, the control included."""
     from clew.analysis import words
     from clew.analysis.names import NONE, bonus_label
-    from clew.analysis.stats.gains import gains
 
-    table = Table(title=escape(task.label), title_justify="left")
+    table = Table(title=escape(found.task.label), title_justify="left")
     for column in ("memory", "bonus", "success without", "with", "gain, 95% interval", "Holm p"):
         table.add_column(column, justify="left" if column in ("memory", "bonus") else "right")
-    for gain in gains(task):
+    for gain in found.gains:
         without, with_bonus = (
-            words.rate(float(task.arms[gain.architecture, bonus].mean()))
+            words.rate(float(found.task.arms[gain.architecture, bonus].mean()))
             for bonus in (NONE, gain.bonus)
         )
         told = words.estimate(gain.interval, 2, plus=True)

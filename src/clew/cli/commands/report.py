@@ -57,7 +57,7 @@ def write_page(
 ) -> tuple[Path, list[str]]:
     """Write the page of a store; where it is, and what a reader must know."""
     require_extra()
-    from clew.analysis import read_store
+    from clew.analysis import Statistics, read_store
     from clew.analysis.report import write_report
     from clew.cli.task_verdicts import proofs
     from clew.probes.section import probe_section
@@ -77,7 +77,9 @@ def write_page(
         bars.add_task("statistics and pictures", total=None)
         about = {"store": str(store), **ours.configuration}
         beside["probes"] = probe_section(Store(store, read_only=True))
-        path = write_report(ours.results, out, notes=notes, configuration=about, **beside)
+        path = write_report(
+            Statistics(ours.results), out, notes=notes, configuration=about, **beside
+        )
     return path, notes
 
 

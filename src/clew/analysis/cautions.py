@@ -7,11 +7,9 @@ import dataclasses
 import numpy as np
 
 from clew.analysis.names import MEMORYLESS, bonus_label
+from clew.analysis.statistics import TaskStatistics
 from clew.analysis.stats.intervals import Interval
-from clew.analysis.stats.resample import RESAMPLES
-from clew.analysis.stats.spread import Spread, spread
-from clew.analysis.stats.task import Task, logit, rescaled
-from clew.analysis.table import Results
+from clew.analysis.stats.spread import Spread
 from clew.analysis.words import number, signed
 
 
@@ -25,46 +23,28 @@ class Caution:
     sentence: str
 
 
-def cautions(
-    task: Task, bonus: str, results: Results | None = None, resamples: int = RESAMPLES
-) -> list[Caution]:
+def cautions(statistics: TaskStatistics, bonus: str) -> list[Caution]:
     """Look again in log odds, with the control, without seed noise, and with failed runs as 0."""
-    usual = spread(task, bonus, resamples=resamples)
+    usual = statistics.spread(bonus)
     direction = sign(usual.delta)
-    found = []
-    scaled = spread(rescaled(task, logit), bonus, resamples=resamples)
+    said: dict[str, str] = {}
+    scaled = statistics.spread(bonus, "in log odds")
     if usual.delta.known and sign(scaled.delta) != direction:
-        found.append(Caution(bonus, "scale", _scale_sentence(bonus, usual, scaled)))
-    with_control = spread(task, bonus, control=True, resamples=resamples)
+        said["scale"] = _scale_sentence(bonus, usual, scaled)
+    with_control = statistics.spread(bonus, "with the control")
     if MEMORYLESS in with_control.architectures and sign(with_control.delta) != direction:
-        found.append(Caution(bonus, "control", _control_sentence(bonus, usual, with_control)))
+        said["control"] = _control_sentence(bonus, usual, with_control)
     if direction and usual.delta_beyond_noise / usual.delta.estimate < 0.5:
-        found.append(Caution(bonus, "noise", _noise_sentence(bonus, usual)))
-    filled = failures_as_zero(task, results) if results is not None else task
-    if filled is not task:
-        again = spread(filled, bonus, resamples=resamples)
-        if sign(again.delta) != direction:
-            found.append(Caution(bonus, "failures", _failure_sentence(bonus, usual, again)))
-    return found
+        said["noise"] = _noise_sentence(bonus, usual)
+    again = statistics.with_failures.spread(bonus)
+    if sign(again.delta) != direction:
+        said["failures"] = _failure_sentence(bonus, usual, again)
+    return [Caution(bonus, choice, sentence) for choice, sentence in said.items()]
 
 
 def sign(interval: Interval) -> int:
     """+1 or −1 if the interval lies on one side of 0, else 0."""
     return int(np.sign(interval.estimate)) if interval.excludes(0) else 0
-
-
-def failures_as_zero(task: Task, results: Results) -> Task:
-    """The task with every run that diverged or failed counted as no success at all."""
-    runs = results.runs
-    here = (runs["environment"] == task.environment) & (runs["reward"] == task.reward)
-    lost = runs[here & runs["status"].isin(["diverged", "failed"])]
-    if lost.empty:
-        return task
-    arms = dict(task.arms)
-    for (architecture, bonus), group in lost.groupby(["architecture", "bonus"], sort=True):
-        arm = (str(architecture), str(bonus))
-        arms[arm] = np.concatenate([np.zeros(len(group)), arms.get(arm, np.empty(0))])
-    return dataclasses.replace(task, arms=arms)
 
 
 def _word(interval: Interval) -> str:

@@ -1,4 +1,4 @@
-"""Probability of improvement: how often a seed with the bonus beats one without."""
+"""How well arms do: the typical run, seeds that learnt the task, how often one beats another."""
 
 from __future__ import annotations
 
@@ -8,10 +8,29 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, stats
 
-from clew.analysis.names import NONE
-from clew.analysis.stats.intervals import LEVEL, Interval, percentile, without_interval
-from clew.analysis.stats.resample import RESAMPLES, draws
+from clew.analysis.names import LEARNT
+from clew.analysis.stats.intervals import LEVEL, Interval, wilson, without_interval
 from clew.analysis.stats.task import Task, Values
+
+
+def iqm(task: Task, bonus: str) -> Values:
+    """[...]: interquartile mean of one bonus's runs over all memory architectures."""
+    return interquartile_mean(np.concatenate(task.column(bonus, with_bonus(task, bonus)), -1))
+
+
+def with_bonus(task: Task, bonus: str) -> tuple[str, ...]:
+    """The memory architectures that ran with `bonus`, or with none."""
+    return tuple(a for a in task.memories if (a, bonus) in task.arms)
+
+
+def interquartile_mean(values: Values) -> Values:
+    """[..., run] to the mean of the middle half: a quarter, rounded down, is cut at each end."""
+    return stats.trim_mean(values, 0.25, axis=-1)
+
+
+def learnt(values: Values, threshold: float = LEARNT) -> Interval:
+    """The share of seeds whose tail mean exceeds `threshold`: immune to any rescaling of it."""
+    return wilson(int(np.sum(values > threshold)), len(values))
 
 
 def wins(bonus: Values, none: Values) -> Values:
@@ -40,19 +59,6 @@ def improvement(bonus: Values, none: Values, level: float = LEVEL) -> Interval:
     low = 0.0 if share == 0 else _root(beyond, near, min(share, 1 - near))
     high = 1.0 if share == 1 else _root(beyond, max(share, near), 1 - near)
     return Interval(share, low, high, n, "Newcombe")
-
-
-def bootstrap_improvement(
-    task: Task, architecture: str, bonus: str, resamples: int = RESAMPLES, level: float = LEVEL
-) -> Interval:
-    """The same share with the study's bootstrap interval."""
-    pair = [task.arms[architecture, b] for b in (bonus, NONE)]
-    drawn = [
-        draws(v, *task.key(architecture, b), resamples=resamples)
-        for v, b in zip(pair, (bonus, NONE), strict=True)
-    ]
-    n = (len(pair[0]), len(pair[1]))
-    return Interval(float(wins(*pair)), *percentile(wins(*drawn), level), n, "percentile")
 
 
 def _variance(truth: float, m: int, n: int) -> float:
