@@ -9,12 +9,13 @@ have keeps the plain name, and the others get what differs in brackets:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from clew.store import bracketed, canonical, world_name
+from clew.store.canonical import JsonObject
 
-Config = Mapping[str, Any]
+Config = JsonObject
 Recipe = dict[str, Any]
 
 
