@@ -9,13 +9,12 @@ have keeps the plain name, and the others get what differs in brackets:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clew.store import bracketed, canonical, world_name
-from clew.store.canonical import JsonObject
 
-Config = JsonObject
+Config = Mapping[str, Any]
 Recipe = dict[str, Any]
 
 
@@ -69,7 +68,7 @@ def several(values: Sequence[Any]) -> str:
 def _plain(config: Config) -> Named:
     coef = float(config.get("knobs", {}).get("bonus_coef", 0.0))
     reward, architecture, bonus = (str(config[f]) for f in ("reward", "architecture", "bonus"))
-    return Named(world_name(config), reward, architecture, bonus, coef)
+    return Named(world_name(dict(config)), reward, architecture, bonus, coef)
 
 
 def _apart(
