@@ -8,7 +8,6 @@ it is never a guess.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations, islice
 
@@ -32,7 +31,8 @@ from clew.machines.deciding.spaces import Spaces, spaces
 from clew.machines.deciding.structure import admits
 from clew.machines.deciding.unencodable import unencodable
 from clew.machines.deciding.witness import pooling_machine
-from clew.machines.model.belief import Filter
+from clew.machines.exact.graphs import reached
+from clew.machines.model.belief import Filter, grouped
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
 
@@ -81,15 +81,12 @@ def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
 
 def distinctions(pairs: Pairs) -> Distinctions:
     """What `verify` cannot compute itself: the conflicts, and the equations that they rest on."""
-    needed: set[Pair] = set()
-    frontier = list(pairs.conflicts)
-    while frontier:
-        pair = frontier.pop()
-        if pair in needed:
-            continue
-        needed.add(pair)
+
+    def after(pair: Pair) -> Iterator[Pair]:
         for action in {pairs.chosen[pair], pairs.conflicts.get(pair, pairs.chosen[pair])}:
-            frontier += [after for _, after in arrows(pairs.classes, pair, action)]
+            yield from (other for _, other in arrows(pairs.classes, pair, action))
+
+    needed = reached(pairs.conflicts, after)
     return Distinctions(
         pomdp=pairs.beliefs.pomdp,
         cells=pairs.beliefs.cells,
@@ -120,10 +117,7 @@ def distinguishable(beliefs: Filter, first: int, second: int) -> bool:
 def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
     """The distinguishable pairs of cells that nothing forces apart."""
     beliefs = pairs.beliefs
-    together: dict[int, list[int]] = {}
-    for cell in range(len(beliefs.rows)):
-        together.setdefault(beliefs.cells[cell].observation, []).append(cell)
-    for some in together.values():
+    for some in grouped(cell.observation for cell in beliefs.cells[: len(beliefs.rows)]):
         for first, second in combinations(some, 2):
             if pairs.poolable(first, second) and distinguishable(beliefs, first, second):
                 yield first, second
@@ -155,15 +149,12 @@ def _rewarded(structure: PomdpRM) -> Iterator[tuple[PomdpRM, Spaces]]:
 def size_bound(pairs: Pairs) -> Bound:
     """A large set of classes that are pairwise unpoolable, found greedily by degree.
 
-    Sound for filters that are not finite too: what is unpoolable there is so for good.
+    Sound for filters that are not finite too: what is unpoolable there stays so.
     """
     if not pairs.route:
         return Bound(distinctions(pairs), (0,))
-    together: dict[int, list[int]] = defaultdict(list)
-    for number, observation in enumerate(pairs.classes.observation):
-        together[observation].append(number)
     best: list[int] = [0]
-    for some in together.values():
+    for some in grouped(pairs.classes.observation):
         if len(some) > len(best):
             best = max(best, _clique(pairs, some), key=len)
     cells = tuple(pairs.classes.members[number][0] for number in best)

@@ -17,8 +17,9 @@ from fractions import Fraction
 from typing import Literal
 
 from clew.machines.certificates.claims import Optimal
-from clew.machines.deciding.optimal import Ranking
+from clew.machines.deciding.optimal import Ranking, played
 from clew.machines.deciding.profile import Profile, Tally
+from clew.machines.exact.numbers import summed
 from clew.machines.model.pomdp import Pomdp
 
 Outcome = Literal["null", "equalise", "amplify", "undecided"]
@@ -104,12 +105,20 @@ class Redundancy:
 
 
 def redundancy(best: Optimal) -> Redundancy:
-    """Check the two conditions; they are sufficient, not necessary."""
+    """Whether no bonus on what is seen can change what is optimal.
+
+    Let b_t = g_t(o₀, …, o_t) ≥ 0 be any bonus on the observations so far, paid until the episode
+    ends. If (1) actions decide only whether the episode goes on, and, given that it does, have no
+    influence on what comes next; and (2) every action that is optimal for the reward keeps the
+    episode going as surely as any action can, in every state that is possible; then an optimal
+    policy also collects the most bonus that any policy can, on every stream. So for every λ ≥ 0
+    the optimal policies of r + λb are those of r. The conditions are sufficient, not necessary.
+    """
     pomdp = best.beliefs.pomdp
     for s in sorted(pomdp.reachable() - pomdp.terminal):
         if not _scheduled(pomdp, s):
             return Redundancy(False, f"in {pomdp.states[s]!r}, actions change what is seen next")
-    for cell in _under_optimal_play(best):
+    for cell in sorted(played(best.beliefs, best.actions)):
         posterior = best.beliefs.cells[cell].posterior
         for action in best.actions[cell]:
             for s, _ in posterior:
@@ -142,23 +151,7 @@ def _scheduled(pomdp: Pomdp, state: int) -> bool:
     for action, row in enumerate(pomdp.steps[state]):
         alive = survival(pomdp, state, action)
         if alive:
-            law: dict[tuple[int, int], Fraction] = {}
-            for b in row:
-                if b.state not in pomdp.terminal:
-                    key = (b.state, b.observation)
-                    law[key] = law.get(key, Fraction(0)) + b.probability / alive
+            on = (b for b in row if b.state not in pomdp.terminal)
+            law = summed(((b.state, b.observation), b.probability / alive) for b in on)
             laws.add(frozenset(law.items()))
     return len(laws) <= 1
-
-
-def _under_optimal_play(best: Optimal) -> set[int]:
-    found = {cell for cell, _ in best.beliefs.start}
-    frontier = list(found)
-    while frontier:
-        cell = frontier.pop()
-        for action in best.actions[cell]:
-            for after in best.beliefs.rows[cell][action].after:
-                if after not in found:
-                    found.add(after)
-                    frontier.append(after)
-    return found

@@ -1,4 +1,4 @@
-"""The best that any policy can do, and whether greed with perfect memory does it."""
+"""The best that any policy can do, and whether a greedy one with perfect memory does it."""
 
 from __future__ import annotations
 
@@ -9,34 +9,30 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from clew.machines.certificates.claims import Optimal
-from clew.machines.exact.linear import components, fixed_point
+from clew.machines.exact.graphs import components, reached
+from clew.machines.exact.linear import fixed_point
+from clew.machines.exact.numbers import summed
 from clew.machines.model.belief import BeliefRow, Filter
 
 LARGE = 300
-"""Equations that go around in one circle, beyond which a return is not worth its arithmetic."""
+"""Equations of one strongly connected component, beyond which a return is not computed."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Whether greed on one-step rewards goes wrong although it remembers everything."""
+    """Whether the policy that is greedy for one-step rewards errs, though it remembers all."""
 
     misranked: bool
     cell: int | None
-    """Where it does."""
+    """The first cell where it does."""
     greedy_value: Fraction | None
-    """J of greed with ties broken uniformly; None if too many equations go around in circles."""
+    """Its return, ties broken uniformly; None if it would take too much arithmetic."""
 
 
 def optimal(beliefs: Filter) -> Optimal:
     """Policy iteration on the cells; the filter must be finite."""
     choices = [
-        [
-            Choice(
-                row.mean,
-                tuple((after, p) for (_, p), after in zip(row.law, row.after, strict=True)),
-            )
-            for row in rows
-        ]
+        [Choice(row.mean, tuple((after, p) for _, p, after in row.ways())) for row in rows]
         for rows in beliefs.rows
     ]
     best = policy_iteration(choices, beliefs.pomdp.discount)
@@ -47,23 +43,27 @@ def optimal(beliefs: Filter) -> Optimal:
 def ranking(best: Optimal) -> Ranking:
     """Whether one-step rewards rank actions right, with perfect memory (the belief filter).
 
-    Greed is optimal iff no cell that it comes to ranks a suboptimal action first. So this is
-    decided without greed's value, which is computed only where its equations are few.
+    The greedy policy is optimal iff no cell that it comes to ranks a suboptimal action first. So
+    its return is not needed, and is computed only where its equations are few.
     """
     beliefs = best.beliefs
     first = [_first(rows) for rows in beliefs.rows]
-    found = {cell for cell, _ in beliefs.start}
-    frontier = list(found)
-    wrong = None
-    while frontier:
-        cell = frontier.pop()
-        if wrong is None and not set(first[cell]) <= set(best.actions[cell]):
-            wrong = cell
-        for action in first[cell]:
-            new = set(beliefs.rows[cell][action].after) - found
-            found |= new
-            frontier += new
+    wrong = min(
+        (
+            cell
+            for cell in played(beliefs, first)
+            if not set(first[cell]) <= set(best.actions[cell])
+        ),
+        default=None,
+    )
     return Ranking(wrong is not None, wrong, _value_of(beliefs, first))
+
+
+def played(beliefs: Filter, actions: Sequence[tuple[int, ...]]) -> set[int]:
+    """The cells that an episode can come to where only these actions are taken."""
+    begins = (cell for cell, _ in beliefs.start)
+    rows = beliefs.rows
+    return reached(begins, lambda c: (after for a in actions[c] for after in rows[c][a].after))
 
 
 def _first(rows: tuple[BeliefRow, ...]) -> tuple[int, ...]:
@@ -78,7 +78,7 @@ def _value_of(beliefs: Filter, actions: list[tuple[int, ...]]) -> Fraction | Non
         share = Fraction(1, len(some))
         row: dict[int, Fraction] = defaultdict(Fraction)
         for action in some:
-            for (_, p), after in zip(rows[action].law, rows[action].after, strict=True):
+            for _, p, after in rows[action].ways():
                 row[after] += beliefs.pomdp.discount * share * p
         terms.append(row)
         constants.append(share * sum((rows[action].mean for action in some), Fraction(0)))
@@ -110,7 +110,7 @@ def policy_iteration(choices: Sequence[Sequence[Choice]], discount: Fraction) ->
         values = fixed_point(
             [some[a].reward for some, a in zip(choices, policy, strict=True)],
             [
-                {j: discount * p for j, p in _merged(some[a].after).items()}
+                {j: discount * p for j, p in summed(some[a].after).items()}
                 for some, a in zip(choices, policy, strict=True)
             ],
         )
@@ -130,10 +130,3 @@ def policy_iteration(choices: Sequence[Sequence[Choice]], discount: Fraction) ->
 def one_step(choice: Choice, values: Sequence[Fraction], discount: Fraction) -> Fraction:
     """Q: the reward and the discounted value after it."""
     return choice.reward + discount * sum((p * values[j] for j, p in choice.after), Fraction(0))
-
-
-def _merged(after: tuple[tuple[int, Fraction], ...]) -> dict[int, Fraction]:
-    total: dict[int, Fraction] = {}
-    for j, p in after:
-        total[j] = total.get(j, Fraction(0)) + p
-    return total

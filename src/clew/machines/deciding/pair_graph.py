@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 from clew.machines.certificates.claims import Pair
-from clew.machines.model.belief import Filter
+from clew.machines.model.belief import Filter, grouped
 
 Arrow = tuple[int, Pair]
 """A next observation that both can show, and the pair it leads to."""
@@ -66,26 +67,17 @@ def arrows(quotient: Classes, pair: Pair, action: int) -> Iterator[Arrow]:
 
 
 def _pairs(quotient: Classes) -> Iterator[Pair]:
-    together: dict[int, list[int]] = defaultdict(list)
-    for number, observation in enumerate(quotient.observation):
-        together[observation].append(number)
-    for some in together.values():
-        for i, c in enumerate(some):
-            for d in some[i + 1 :]:
-                yield c, d
+    for some in grouped(quotient.observation):
+        yield from combinations(some, 2)
 
 
 def _different_actions(quotient: Classes) -> list[int]:
     known = [c for c, law in enumerate(quotient.law) if law]
     columns: dict[tuple, int] = {}
     for action in range(max(map(len, quotient.law))):
+        does = ((quotient.law[c], quotient.mean[c], quotient.after[c]) for c in known)
         column = tuple(
-            (
-                quotient.law[c][action],
-                quotient.mean[c][action],
-                tuple(quotient.after[c][action].values()),
-            )
-            for c in known
+            (law[action], mean[action], *after[action].values()) for law, mean, after in does
         )
         columns.setdefault(column, action)
     return list(columns.values())
@@ -93,7 +85,12 @@ def _different_actions(quotient: Classes) -> list[int]:
 
 @dataclass(frozen=True)
 class Classes:
-    """The quotient of a filter: one representative cell a class."""
+    """Cells that no future tells apart: the coarsest bisimulation of the belief filter.
+
+    Two cells of one class have the same laws of observations and the same expected rewards after
+    every word of actions. Pairs are decided on classes, because there are fewer of them. A cell on
+    the frontier of a filter that is not finite has no laws, and is a class of its own.
+    """
 
     of: tuple[int, ...]
     """The class of each cell."""
@@ -109,27 +106,25 @@ class Classes:
 
 
 def classes(beliefs: Filter) -> Classes:
-    """Refine by what is promised next until nothing changes."""
+    """Refine by what comes next until nothing changes."""
     numbers: dict[tuple, int] = {}
     law = [
         tuple(numbers.setdefault(row.law, len(numbers)) for row in rows) for rows in beliefs.rows
     ]
     mean = [tuple(row.mean for row in rows) for rows in beliefs.rows]
     frontier = [("frontier", i) for i in range(len(beliefs.rows), len(beliefs.cells))]
-    promised = [(beliefs.cells[i].observation, *law[i], *mean[i]) for i in range(len(law))]
-    now = _numbered([*promised, *frontier])
+    next_steps = [(beliefs.cells[i].observation, *law[i], *mean[i]) for i in range(len(law))]
+    now = _numbered([*next_steps, *frontier])
     while True:
-        promised = [
+        next_steps = [
             (now[i], *(tuple(now[j] for j in row.after) for row in rows))
             for i, rows in enumerate(beliefs.rows)
         ]
-        finer = _numbered([*promised, *frontier])
+        finer = _numbered([*next_steps, *frontier])
         if max(finer) == max(now):
             break
         now = finer
-    members: list[list[int]] = [[] for _ in range(max(now) + 1)]
-    for cell, number in enumerate(now):
-        members[number].append(cell)
+    members = grouped(now)
     lead = [some[0] for some in members]
     rows = [beliefs.rows[i] if i < len(law) else () for i in lead]
     return Classes(
@@ -138,10 +133,7 @@ def classes(beliefs: Filter) -> Classes:
         observation=tuple(beliefs.cells[i].observation for i in lead),
         law=tuple(law[i] if i < len(law) else () for i in lead),
         mean=tuple(mean[i] if i < len(law) else () for i in lead),
-        after=tuple(
-            tuple({o: now[j] for (o, _), j in zip(row.law, row.after, strict=True)} for row in some)
-            for some in rows
-        ),
+        after=tuple(tuple({o: now[j] for o, _, j in row.ways()} for row in some) for some in rows),
         chances=tuple(dict(law) for law in numbers),
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from fractions import Fraction
 
 from clew.machines.certificates.claims import Mixed, Perfect, Vector
 from clew.machines.deciding.spaces import Spaces, spaces
+from clew.machines.exact.numbers import summed
 from clew.machines.model.reward_machine import PomdpRM
 
 Joint = dict[tuple[int, Fraction], Fraction]
@@ -29,8 +29,8 @@ def perfect(product: PomdpRM, known: Spaces | None = None) -> Perfect | Mixed:
 def next_step(product: PomdpRM, vector: Vector, action: int) -> Joint:
     """Pr(o', r | h, a)."""
     total = sum(vector.weights.values())
-    law: Joint = defaultdict(Fraction)
-    for s, weight in vector.weights.items():
-        for b in product.pomdp.steps[s][action]:
-            law[b.observation, b.reward] += Fraction(weight, total) * b.probability
-    return dict(law)
+    return summed(
+        ((b.observation, b.reward), Fraction(weight, total) * b.probability)
+        for s, weight in vector.weights.items()
+        for b in product.pomdp.steps[s][action]
+    )

@@ -51,7 +51,7 @@ def walk(beliefs: Filter, product: PomdpRM) -> dict[CellAndState, tuple[CellAndS
     for cell, u in frontier:  # it grows while it is walked
         seen = beliefs.cells[cell].observation
         for action, row in enumerate(beliefs.rows[cell]):
-            for (o, _), after in zip(row.law, row.after, strict=True):
+            for o, _, after in row.ways():
                 place = (after, product.step(u, seen, action, o).state)
                 if place not in found:
                     found[place] = ((cell, u), action)

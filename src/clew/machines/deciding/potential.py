@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from clew.machines.certificates.claims import Site, Triple
+from clew.machines.deciding.encodes import start_returns, tails, uniform
 from clew.machines.deciding.optimal import Choice, Optimum, policy_iteration
 from clew.machines.deciding.perfect import perfect
-from clew.machines.deciding.returns import start_returns, tails, uniform
 from clew.machines.deciding.spaces import Spaces, spaces
 from clew.machines.exact.linear import fixed_point
+from clew.machines.exact.numbers import summed
 from clew.machines.model.reward_machine import PomdpRM
 
 CAUTION = (
@@ -118,11 +119,11 @@ def occupancy(product: PomdpRM, triples: tuple[Triple, ...]) -> dict[Triple, Fra
 
 def _law(product: PomdpRM, weights: Mapping[int, Fraction | int], a: int) -> dict[int, Fraction]:
     total = sum(weights.values())
-    law: dict[int, Fraction] = defaultdict(Fraction)
-    for s, weight in weights.items():
-        for b in product.pomdp.steps[s][a]:
-            law[b.observation] += Fraction(weight) / total * b.probability
-    return law
+    return summed(
+        (b.observation, Fraction(weight) / total * b.probability)
+        for s, weight in weights.items()
+        for b in product.pomdp.steps[s][a]
+    )
 
 
 def _pair_optimum(product: PomdpRM, kernel: Kernel) -> tuple[list[Site], Optimum]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clew.machines.certificates.claims import Optimal, Pair
 from clew.machines.deciding.pairs import Pairs
 from clew.machines.deciding.pooled import walk
-from clew.machines.model.belief import BeliefCell, Filter
+from clew.machines.model.belief import BeliefCell, Filter, grouped
 from clew.machines.model.reward_machine import PomdpRM
 
 Mask = NDArray[np.bool_]
@@ -135,23 +135,22 @@ class _Group:
 
 def _groups(pairs: Pairs, best: Optimal, encoder: PomdpRM | None) -> Iterator[_Group]:
     beliefs = pairs.beliefs
-    together: dict[int, list[int]] = defaultdict(list)
-    for number, cell in enumerate(beliefs.cells):
-        together[cell.observation].append(number)
     apart: dict[int, list[Pair]] = defaultdict(list)
     for c, d in pairs.route:
         apart[pairs.classes.observation[c]].append((c, d))
     states: dict[int, set[int]] = defaultdict(set)
     for cell, u in walk(beliefs, encoder) if encoder else ():
         states[cell].add(u)
-    for observation, some in together.items():
+    for some in grouped(cell.observation for cell in beliefs.cells):
         joints = [tuple(id(row.joint) for row in beliefs.rows[cell]) for cell in some]
         yield _Group(
             [beliefs.cells[cell] for cell in some],
             np.triu(np.ones((len(some), len(some)), bool), 1),
             # laws are interned: one object for equal ones
             ~_same(joints),
-            _kept([pairs.classes.of[cell] for cell in some], apart[observation]),
+            _kept(
+                [pairs.classes.of[cell] for cell in some], apart[beliefs.cells[some[0]].observation]
+            ),
             ~_meet([best.actions[cell] for cell in some]),
             _meet([states[cell] for cell in some]),
         )

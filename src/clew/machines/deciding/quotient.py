@@ -73,7 +73,7 @@ class Blocks:
                 {
                     (beliefs.cells[cell].observation, action, o): after
                     for action, row in enumerate(rows)
-                    for (o, _), after in zip(row.law, row.after, strict=True)
+                    for o, _, after in row.ways()
                 }
                 for cell, rows in enumerate(beliefs.rows)
             ],

@@ -10,13 +10,13 @@ every history.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import gcd
 
 from clew.machines.certificates.claims import History, Site, Triple, Vector
+from clew.machines.exact.graphs import reached
 from clew.machines.exact.linear import Span
-from clew.machines.model.belief import Stepper
+from clew.machines.model.belief import Stepper, coprime
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import PomdpRM
 
@@ -72,24 +72,21 @@ def push(
             if wanting[o]:
                 after = seen.setdefault(o, {})
                 after[s2] = after.get(s2, 0) + w * p
-    return {o: _reduced(after) for o, after in sorted(seen.items())}
+    return {o: coprime(after) for o, after in sorted(seen.items())}
 
 
 def reachable(product: PomdpRM) -> tuple[Triple, ...]:
     """The (state, observation, machine state) that can occur."""
-    begins = [(b.state, b.observation, product.machine.initial) for b in product.pomdp.start]
-    found = dict.fromkeys(begins)
-    frontier = list(found)
-    while frontier:
-        s, o, u = frontier.pop()
-        for a, row in enumerate(product.pomdp.steps[s]):
-            for branch in row:
-                u2 = product.step(u, o, a, branch.observation).state
-                after = (branch.state, branch.observation, u2)
-                if after not in found:
-                    found[after] = None
-                    frontier.append(after)
-    return tuple(sorted(found))
+    pomdp, step = product.pomdp, product.step
+
+    def after(triple: Triple) -> Iterator[Triple]:
+        s, o, u = triple
+        for a, row in enumerate(pomdp.steps[s]):
+            for b in row:
+                yield b.state, b.observation, step(u, o, a, b.observation).state
+
+    begins = ((b.state, b.observation, product.machine.initial) for b in pomdp.start)
+    return tuple(sorted(reached(begins, after)))
 
 
 def in_words(pomdp: Pomdp, history: Iterable[int]) -> str:
@@ -99,8 +96,3 @@ def in_words(pomdp: Pomdp, history: Iterable[int]) -> str:
         names = pomdp.actions if place % 2 else pomdp.observations
         words.append(f"→ {names[index]} →" if place % 2 else names[index])
     return " ".join(words)
-
-
-def _reduced(weights: dict[int, int]) -> dict[int, int]:
-    factor = gcd(*weights.values())
-    return {s: w // factor for s, w in weights.items()}

@@ -21,6 +21,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from clew.machines.certificates.claims import Unencodable
+from clew.machines.exact.numbers import summed
 from clew.machines.model.belief import Filter
 from clew.machines.model.pomdp import Pomdp
 
@@ -44,12 +45,10 @@ def unencodable(beliefs: Filter) -> Unencodable | None:
 
 
 def _forgetful(pomdp: Pomdp, states: Collection[int], action: int) -> bool:
-    laws = []
-    for s in states:
-        law: dict[tuple[int, int], Fraction] = {}
-        for b in pomdp.steps[s][action]:
-            law[b.state, b.observation] = law.get((b.state, b.observation), 0) + b.probability
-        laws.append(law)
+    laws = [
+        summed(((b.state, b.observation), b.probability) for b in pomdp.steps[s][action])
+        for s in states
+    ]
     return all(law == laws[0] for law in laws)
 
 

@@ -124,7 +124,7 @@ class _Maker:
         observation = self.beliefs.cells[cell].observation
         edges = {}
         for action, row in enumerate(self.beliefs.rows[cell]):
-            for (o, _), after in zip(row.law, row.after, strict=True):
+            for o, _, after in row.ways():
                 target, rises = self._onwards(node, action, after)
                 paid = expected(row, o) - self.beliefs.pomdp.discount * rises
                 edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from math import gcd, lcm
 
+from clew.machines.exact.graphs import components
 from clew.machines.exact.lifting import lifted_solution
 
 Number = Fraction | int
@@ -158,49 +159,3 @@ class Span:
                 return vector
             vector = _without(pivot, vector, self._rows[pivot])
             settled = pivot
-
-
-def components(graph: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The components, each after all that it leads to (Tarjan's algorithm, without recursion)."""
-    order: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-    found: list[list[int]] = []
-    for root in range(len(graph)):
-        work = [] if root in order else [(root, 0)]
-        while work:
-            node, child = work.pop()
-            if child == 0:
-                order[node] = low[node] = len(order)
-                stack.append(node)
-                on_stack.add(node)
-            else:
-                low[node] = min(low[node], low[graph[node][child - 1]])
-            deeper = _next_child(graph[node], child, node, order, low, on_stack)
-            if deeper is not None:
-                work += [(node, deeper + 1), (graph[node][deeper], 0)]
-            elif low[node] == order[node]:
-                cut = stack.index(node)
-                found.append(stack[cut:])
-                on_stack.difference_update(stack[cut:])
-                del stack[cut:]
-    return found
-
-
-def _next_child(
-    children: Sequence[int],
-    first: int,
-    node: int,
-    order: dict[int, int],
-    low: dict[int, int],
-    on_stack: set[int],
-) -> int | None:
-    """The place of the next child that was not visited yet."""
-    for place in range(first, len(children)):
-        other = children[place]
-        if other not in order:
-            return place
-        if other in on_stack:
-            low[node] = min(low[node], order[other])
-    return None

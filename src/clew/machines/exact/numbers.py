@@ -1,4 +1,4 @@
-"""Numbers at the door: everything becomes an exact fraction, and what was guessed is said.
+"""Numbers as people give them become exact fractions, and what was guessed is said.
 
 A float is not the number its author had in mind: 0.1 is not a tenth. It is read as the fraction
 with a small denominator that lies next to it (1/3, 99/100, 1/8450), or as the decimal it prints as.
@@ -7,10 +7,14 @@ with a small denominator that lies next to it (1/3, 99/100, 1/8450), or as the d
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from numbers import Rational, Real
+from typing import TypeVar
 
 from clew.validate import BadInput
+
+K = TypeVar("K", bound=Hashable)
 
 SLACK = Fraction(1, 2**50)
 """A float may be the result of a few operations, each of which rounds."""
@@ -18,6 +22,10 @@ SMALL = 10**6
 """One random float in a few thousand lies so near to a fraction with so small a denominator."""
 MAX_DIGITS = 4000
 """Longer numbers are refused: nobody means them, and they can take memory without end."""
+
+
+NumberLike = int | float | str | Fraction
+"""What `rational` reads."""
 
 
 def rational(field: str, value: object) -> Fraction:
@@ -32,6 +40,14 @@ def rational(field: str, value: object) -> Fraction:
         return _from_text(field, value)
     shown = repr(value) if len(repr(value)) < 60 else repr(value)[:57] + "..."
     raise BadInput(f"{field}={shown} is not valid; it must be a finite number or text like '3/4'")
+
+
+def summed(weights: Iterable[tuple[K, Fraction]]) -> dict[K, Fraction]:
+    """Weights by key; those of equal keys are added."""
+    total: dict[K, Fraction] = {}
+    for key, weight in weights:
+        total[key] = total[key] + weight if key in total else weight
+    return total
 
 
 def is_float(value: object) -> bool:

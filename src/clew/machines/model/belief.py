@@ -6,7 +6,7 @@ weights have no common factor. Equal posteriors are equal tuples, and tuples has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -18,7 +18,7 @@ from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, 
 Posterior = tuple[tuple[int, int], ...]
 LIMIT = 200_000
 BITS = 2048
-"""Of a weight: where numbers have grown so long, no cell has come back for a long way."""
+"""Of a weight, at most: where numbers grow so long, the cells do not repeat."""
 
 
 class BeliefCell(NamedTuple):
@@ -39,6 +39,11 @@ class BeliefRow(NamedTuple):
     """The expected reward."""
     joint: tuple[tuple[int, Fraction, Fraction], ...]
     """Pr(o', r) as (o', r, probability): what perfection compares."""
+
+    def ways(self) -> Iterator[tuple[int, Fraction, int]]:
+        """Each next observation, its probability and the cell it leads to."""
+        for (o, p), after in zip(self.law, self.after, strict=True):
+            yield o, p, after
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,14 @@ class Filter:
             return f"{len(self.cells):,} posteriors"
         shown = ", ".join(map(str, self.growth[:12]))
         return f"not finite within {len(self.cells):,} posteriors; new at each depth: {shown}, …"
+
+
+def grouped(values: Iterable[Hashable]) -> list[list[int]]:
+    """The places of equal values, in the order in which the values come first."""
+    places: dict[Hashable, list[int]] = {}
+    for place, value in enumerate(values):
+        places.setdefault(value, []).append(place)
+    return list(places.values())
 
 
 def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
@@ -149,7 +162,7 @@ def _edges(cell: BeliefCell, rows: Sequence[BeliefRow], labelling: Labelling) ->
     return {
         labelling(cell.observation, action, o): Edge(1 + after, expected(row, o))
         for action, row in enumerate(rows)
-        for (o, _), after in zip(row.law, row.after, strict=True)
+        for o, _, after in row.ways()
     }
 
 
@@ -171,7 +184,7 @@ class Stepper:
             weights = seen.setdefault(o, {})
             weights[s] = weights.get(s, 0) + int(p * scale)
         return [
-            (BeliefCell(o, _reduced(weights)), Fraction(sum(weights.values()), scale))
+            (BeliefCell(o, _posterior(weights)), Fraction(sum(weights.values()), scale))
             for o, weights in sorted(seen.items())
         ]
 
@@ -190,7 +203,7 @@ class Stepper:
         joint = tuple((o, r, Fraction(w, total)) for (o, r), w in sorted(paid.items()))
         mean = sum((r * p for _, r, p in joint if r), Fraction(0))
         row = BeliefRow(self._intern(law), (), mean, self._intern(joint))
-        return [BeliefCell(o, _reduced(seen[o])) for o in order], row
+        return [BeliefCell(o, _posterior(seen[o])) for o in order], row
 
     def _intern(self, law: tuple) -> tuple:
         return self._laws.setdefault(law, law)
@@ -200,6 +213,11 @@ def _whole(row: Sequence, scale: int) -> list[tuple[int, int, Fraction, int]]:
     return [(b.state, b.observation, b.reward, int(b.probability * scale)) for b in row]
 
 
-def _reduced(weights: dict[int, int]) -> Posterior:
+def coprime(weights: dict[int, int]) -> dict[int, int]:
+    """Whole numbers without their common factor."""
     factor = gcd(*weights.values())
-    return tuple((s, w // factor) for s, w in sorted(weights.items()))
+    return {s: w // factor for s, w in weights.items()}
+
+
+def _posterior(weights: dict[int, int]) -> Posterior:
+    return tuple(sorted(coprime(weights).items()))

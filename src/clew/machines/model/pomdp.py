@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from clew.machines.exact.numbers import is_float, rational
+from clew.machines.exact.graphs import reached
+from clew.machines.exact.numbers import NumberLike, is_float, rational
 from clew.validate import BadInput, known_names
 
-Law = Mapping[str, Any] | str
+Law = Mapping[str, NumberLike] | str
 """A distribution over names; a bare name is certain."""
 
 
@@ -67,8 +68,8 @@ class Pomdp:
         observations: Sequence[str],
         p: Callable[[str, str], Law],
         omega: Callable[[str], Law],
-        r: Callable[[str, str, str], Any],
-        gamma: Any,
+        r: Callable[[str, str, str], NumberLike],
+        gamma: NumberLike,
         mu: Law,
         first: str | None = None,
         terminal: Iterable[str] = (),
@@ -79,13 +80,8 @@ class Pomdp:
 
         `first` names the observation before the first action; without it, o₀ is drawn from ω.
         """
-        for kind, some in (
-            ("states", states),
-            ("actions", actions),
-            ("observations", observations),
-        ):
-            _check_distinct(kind, some)
-        at = _Door(states, observations, first)
+        _check_distinct(states=states, actions=actions, observations=observations)
+        at = _Names(states, observations, first)
         begins = (
             Begin(s, o, p_s * p_o)
             for s, p_s in at.law("mu", mu, at.state)
@@ -110,17 +106,11 @@ class Pomdp:
 
     def reachable(self) -> frozenset[int]:
         """The states that an episode can come to, whatever is done."""
-        found = {begin.state for begin in self.start}
-        frontier = list(found)
-        while frontier:
-            rows = self.steps[frontier.pop()]
-            new = {branch.state for row in rows for branch in row} - found
-            found |= new
-            frontier += new
-        return frozenset(found)
+        begins = (begin.state for begin in self.start)
+        return frozenset(reached(begins, lambda s: (b.state for row in self.steps[s] for b in row)))
 
 
-class _Door:
+class _Names:
     """Turns names into numbers and numbers into fractions, and remembers what it guessed."""
 
     def __init__(self, states: Sequence[str], observations: Sequence[str], first: str | None):
@@ -130,7 +120,7 @@ class _Door:
             self.seen.setdefault(first, len(self.seen))
         self.guessed: dict[float, Fraction] = {}
 
-    def number(self, field: str, value: Any) -> Fraction:
+    def number(self, field: str, value: NumberLike) -> Fraction:
         exact = rational(field, value)
         if is_float(value) and Fraction(value) != exact:
             self.guessed[float(value)] = exact
@@ -145,7 +135,12 @@ class _Door:
         return [(place, weight) for place, weight in exact if weight]
 
     def branches(
-        self, s: str, a: str, law: Law, omega: Callable[[str], Law], r: Callable[..., Any]
+        self,
+        s: str,
+        a: str,
+        law: Law,
+        omega: Callable[[str], Law],
+        r: Callable[[str, str, str], NumberLike],
     ) -> Iterable[Branch]:
         names = tuple(self.state)
         for s2, p_s in self.law(f"p({s}, {a})", law, self.state):
@@ -161,8 +156,7 @@ class _Door:
 
 
 def _check_names(pomdp: Pomdp) -> None:
-    for kind in ("states", "actions", "observations"):
-        _check_distinct(kind, getattr(pomdp, kind))
+    _check_distinct(states=pomdp.states, actions=pomdp.actions, observations=pomdp.observations)
     for variable, values in pomdp.variables.items():
         if len(values) != len(pomdp.states):
             raise BadInput(
@@ -206,8 +200,9 @@ def _check_terminal(pomdp: Pomdp) -> None:
                 )
 
 
-def _check_distinct(kind: str, names: Sequence[str]) -> None:
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if not names or twice:
-        problem = f"{twice} occur twice" if twice else "there are none"
-        raise BadInput(f"{kind} are not valid: {problem}")
+def _check_distinct(**names: Sequence[str]) -> None:
+    for kind, some in names.items():
+        twice = sorted(name for name, count in Counter(some).items() if count > 1)
+        if not some or twice:
+            problem = f"{twice} occur twice" if twice else "there are none"
+            raise BadInput(f"{kind} are not valid: {problem}")

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from clew.machines.exact.numbers import rational
+from clew.machines.exact.graphs import reached
+from clew.machines.exact.numbers import NumberLike, rational
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
 from clew.validate import BadInput, hint, known_names, listing
 
@@ -56,7 +57,7 @@ class RewardMachine:
 
     @staticmethod
     def build(
-        edges: Iterable[tuple[str, Iterable[str], str, Any]],
+        edges: Iterable[tuple[str, Iterable[str], str, NumberLike]],
         *,
         initial: str | None = None,
         terminal: Iterable[str] = (),
@@ -140,29 +141,20 @@ class Labelling:
 
 def triples(pomdp: Pomdp) -> Iterable[ObservedStep]:
     """The (o, a, o') that can occur in an episode, each once."""
-    found: dict[ObservedStep, None] = {}
-    shown: dict[tuple[int, int], None] = {(b.state, b.observation): None for b in pomdp.start}
-    frontier = list(shown)
-    while frontier:
-        s, o = frontier.pop()
-        for a, row in enumerate(pomdp.steps[s]):
-            for branch in row:
-                found[o, a, branch.observation] = None
-                if (branch.state, branch.observation) not in shown:
-                    shown[branch.state, branch.observation] = None
-                    frontier.append((branch.state, branch.observation))
-    return sorted(found)
+    steps = pomdp.steps
+    shown = reached(
+        ((b.state, b.observation) for b in pomdp.start),
+        lambda at: ((b.state, b.observation) for row in steps[at[0]] for b in row),
+    )
+    ways = ((o, a, row) for s, o in shown for a, row in enumerate(steps[s]))
+    return sorted({(o, a, b.observation) for o, a, row in ways for b in row})
 
 
 def _meanings(pomdp: Pomdp) -> dict[str, dict[tuple[int, int], str]]:
     """By proposition: the part of a step and the number there that it names, and its full name."""
-    parts = (
-        ("before", pomdp.observations),
-        ("action", pomdp.actions),
-        ("after", pomdp.observations),
-    )
-    found: dict[str, dict[tuple[int, int], str]] = {}
-    for part, (word, names) in enumerate(parts):
+    seen, found = pomdp.observations, dict[str, dict[tuple[int, int], str]]()
+    parts = {"before": seen, "action": pomdp.actions, "after": seen}
+    for part, (word, names) in enumerate(parts.items()):
         for index, name in enumerate(names):
             plain = re.sub(r"[\s!&|()'\",\\#]", "_", name)
             for proposition in (f"{word}:{plain}", *([plain] if word != "before" else [])):

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import abc
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Generic, NamedTuple, TypeVar
 
 from clew.envs.enumeration import LIMIT
-from clew.machines.exact.numbers import rational
+from clew.machines.exact.numbers import NumberLike, rational, summed
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
 from clew.validate import BadInput, whole_number
 
-Latent = Callable[[Any], Mapping[str, Hashable]]
+S = TypeVar("S")
+
+StateVariables = Callable[[S], Mapping[str, Hashable]]
 """From a state of the environment to its named latent variables, which together identify it."""
 Key = tuple[Hashable, ...]
+"""The values of the variables."""
 END = "end"
-WALKERS, RETRACED = 16, 150
+EPISODES, RETRACED = 16, 150
 """Random episodes that are compared with the finished table, and for how many steps."""
 
 
@@ -29,33 +33,45 @@ class Taken(NamedTuple):
     ended: bool
 
 
-class Walker(Protocol):
-    """An environment, many states at a time."""
-
-    actions: tuple[str, ...]
-    names: tuple[str, ...]
-    """The latent variables, in the order of the keys."""
-    seen: dict[Hashable, int]
-    """The observations so far, numbered."""
-    longest: int
-    """Steps that an episode can have before a time limit interferes."""
-
-    def step(self, states: Sequence[Any]) -> tuple[list[tuple[Taken, ...]], list[list[Any]]]:
-        """What every action does to each state, and the states after."""
-        ...
-
-
-class First(NamedTuple):
+class First(NamedTuple, Generic[S]):
     """One way an episode can begin."""
 
     key: Key
-    state: Any
+    state: S
     observation: int
     probability: Fraction
 
 
+class Walker(abc.ABC, Generic[S]):
+    """An environment, many states at a time. An episode of `longest` steps meets no time limit."""
+
+    def __init__(self, variables: StateVariables[S], actions: tuple[str, ...], longest: int):
+        self.variables, self.actions, self.longest = variables, actions, longest
+        self.names: tuple[str, ...] = ()
+        self.seen: dict[Hashable, int] = {}
+        """The observations so far, numbered."""
+
+    @abc.abstractmethod
+    def step(self, states: Sequence[S]) -> list[list[tuple[Taken, S]]]:
+        """What every action does to each state, and the state after."""
+
+    def key(self, state: S) -> Key:
+        """What tells a state from others."""
+        variables = self.variables(state)
+        self.names = self.names or tuple(variables)
+        return tuple(variables.values())
+
+    def number(self, observation: Hashable) -> int:
+        """The number of an observation."""
+        return self.seen.setdefault(observation, len(self.seen))
+
+
 def walk(
-    walker: Walker, begins: Sequence[First], discount: Any, limit: int = LIMIT, name: str = ""
+    walker: Walker[S],
+    begins: Sequence[First[S]],
+    discount: NumberLike,
+    limit: int = LIMIT,
+    name: str = "",
 ) -> Pomdp:
     """Enumerate an environment whose steps are not random.
 
@@ -64,36 +80,36 @@ def walk(
     When an episode ends, its last state is shown once and then leads to the state `end`.
     """
     whole_number("limit", limit, 1)
-    table = _Table(limit)
+    table = _Table(walker, limit)
     frontier = table.new([(begin.key, begin.state) for begin in begins])
     while frontier:
-        taken, after = walker.step([state for _, state in frontier])
         arrived = []
-        for (key, _), row, row_after in zip(frontier, taken, after, strict=True):
-            table.rows[key] = row
-            for one, state in zip(row, row_after, strict=True):
-                if one.ended:
-                    table.ends[one.key] = None
+        rows = walker.step([state for _, state in frontier])
+        for (key, _), row in zip(frontier, rows, strict=True):
+            table.rows[key] = tuple(taken for taken, _ in row)
+            for taken, state in row:
+                if taken.ended:
+                    table.ends[taken.key] = None
                 else:
-                    arrived.append((one.key, state))
+                    arrived.append((taken.key, state))
         known = [(key, state) for key, state in arrived if key in table.rows]
         if known:
-            table.check(walker, known)
+            table.check(known)
         frontier = table.new(arrived)
-    table.retrace(walker, begins)
-    return _pomdp(table, walker, begins, rational("discount", discount), name)
+    table.retrace(begins)
+    return _pomdp(table, begins, rational("discount", discount), name)
 
 
-class _Table:
+class _Table(Generic[S]):
     """The states found so far, and what every action does to them."""
 
-    def __init__(self, limit: int):
-        self.limit = limit
+    def __init__(self, walker: Walker[S], limit: int):
+        self.walker, self.limit = walker, limit
         self.rows: dict[Key, tuple[Taken, ...]] = {}
-        self.known: dict[Key, Any] = {}
+        self.known: dict[Key, S] = {}
         self.ends: dict[Key, None] = {}
 
-    def new(self, arrived: Sequence[tuple[Key, Any]]) -> list[tuple[Key, Any]]:
+    def new(self, arrived: Sequence[tuple[Key, S]]) -> list[tuple[Key, S]]:
         fresh = {key: state for key, state in arrived if key not in self.known}
         self.known.update(fresh)
         if len(self.known) > self.limit:
@@ -103,52 +119,46 @@ class _Table:
             )
         return list(fresh.items())
 
-    def check(self, walker: Walker, met: Sequence[tuple[Key, Any]]) -> list[list[Any]]:
+    def check(self, met: Sequence[tuple[Key, S]]) -> list[list[tuple[Taken, S]]]:
         """Step states of known keys again: the same variables must mean the same future."""
-        rows, after = walker.step([state for _, state in met])
+        rows = self.walker.step([state for _, state in met])
         for (key, _), row in zip(met, rows, strict=True):
-            if row != self.rows[key]:
-                shown = dict(zip(walker.names, key, strict=True))
+            if tuple(taken for taken, _ in row) != self.rows[key]:
+                shown = dict(zip(self.walker.names, key, strict=True))
                 raise BadInput(
                     f"latent variables are too few: states with {shown} behave differently; the "
                     "reward, or a step, depends on something else, such as the time or the past"
                 )
-        return after
+        return rows
 
-    def retrace(self, walker: Walker, begins: Sequence[First]) -> None:
+    def retrace(self, begins: Sequence[First[S]]) -> None:
         """Random episodes, compared with the table step by step."""
         rng = random.Random(0)
-        met: list[tuple[Key, Any]] = []
-        for _ in range(min(RETRACED, walker.longest)):
-            while len(met) < WALKERS:
+        met: list[tuple[Key, S]] = []
+        for _ in range(min(RETRACED, self.walker.longest)):
+            while len(met) < EPISODES:
                 begin = rng.choice(begins)
                 met.append((begin.key, begin.state))
-            after = self.check(walker, met)
-            turns = [(self.rows[key], states) for (key, _), states in zip(met, after, strict=True)]
-            moved = [(rng.randrange(len(row)), row, states) for row, states in turns]
-            met = [(row[a].key, states[a]) for a, row, states in moved if not row[a].ended]
+            turns = [row[rng.randrange(len(row))] for row in self.check(met)]
+            met = [(taken.key, state) for taken, state in turns if not taken.ended]
 
 
-def _pomdp(
-    table: _Table, walker: Walker, begins: Sequence[First], discount: Fraction, name: str
-) -> Pomdp:
+def _pomdp(table: _Table[S], begins: Sequence[First[S]], discount: Fraction, name: str) -> Pomdp:
     """Ended states show their last observation once; then there is only the end."""
+    walker = table.walker
     index: dict[tuple[str, Key], int] = {("on", key): i for i, key in enumerate(table.rows)}
     for key in table.ends:
         index["over", key] = len(index)
     over, nothing = len(index), len(walker.seen)
-    one, zero = Fraction(1), Fraction(0)
+    one = Fraction(1)
 
     def branch(taken: Taken) -> Branch:
         state = index["over" if taken.ended else "on", taken.key]
         return Branch(state, taken.observation, one, taken.reward)
 
-    last = tuple((Branch(over, nothing, one, zero),) for _ in walker.actions)
+    last = tuple((Branch(over, nothing, one, Fraction(0)),) for _ in walker.actions)
     steps = [tuple((branch(taken),) for taken in row) for row in table.rows.values()]
-    start: dict[tuple[int, int], Fraction] = {}
-    for begin in begins:
-        place = (index["on", begin.key], begin.observation)
-        start[place] = start.get(place, zero) + begin.probability
+    start = summed(((index["on", b.key], b.observation), b.probability) for b in begins)
     return Pomdp(
         states=(*(_called(mode, key) for mode, key in index), END),
         actions=walker.actions,

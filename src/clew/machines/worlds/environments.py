@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.enumerate import Latent
+from clew.machines.worlds.enumerate import StateVariables
 from clew.validate import BadInput
 
+if TYPE_CHECKING:
+    from gymnasium import Env
 
-def from_env(env: Any, latent: Latent | None = None, **options: Any) -> Pomdp:
+    from clew.envs import Environment
+
+
+def from_env(
+    env: str | Environment | Env, latent: StateVariables | None = None, **options: Any
+) -> Pomdp:
     """Enumerate a world of `clew.envs`, by name or as an object, or a Gymnasium environment.
 
-    A world with an `Environment.enumeration` brings its own `latent` and `levels`; others need
-    them. See `jax_env.from_world` and `gym_env.from_gym` for the other options.
+    `latent` maps a state to its named latent variables. A world with an `Environment.enumeration`
+    brings its own, and its `levels`; others need them. See `jax_env.from_world` and
+    `gym_env.from_gym` for the other options.
     """
     if hasattr(env, "action_space"):
         from clew.machines.worlds.gym_env import from_gym
 
         if latent is None:
             raise BadInput(f"{env} needs latent=…, a function from it to its latent variables")
-        return from_gym(env, latent, **options)
+        return from_gym(env, latent, **options)  # type: ignore[arg-type]
 
     from clew import envs
     from clew.machines.worlds.jax_env import from_world
 
-    world = envs.make(env) if isinstance(env, str) else env
+    world: Environment = envs.make(env) if isinstance(env, str) else env  # type: ignore[assignment]
     known = world.enumeration(_priced(world, options.get("reward", "sparse")))
     if known is not None:
         latent = latent or known.variables
@@ -40,12 +48,12 @@ def from_env(env: Any, latent: Latent | None = None, **options: Any) -> Pomdp:
     return from_world(world, latent, **options)
 
 
-def smaller(env: Any, reward: str | Mapping[str, float]) -> Mapping[str, Any]:
+def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:
     """Options for the same world, smaller; none for a world that cannot be read."""
     known = env.enumeration(_priced(env, reward))
     return known.smaller() if known else {}
 
 
-def _priced(world: Any, reward: Any) -> Set[str]:
+def _priced(world: Environment, reward: str | Mapping[str, float]) -> Set[str]:
     paid = zip(world.event_names, world.prices(reward), strict=True)
     return {event for event, price in paid if price}

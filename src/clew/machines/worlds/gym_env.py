@@ -5,83 +5,71 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from copy import deepcopy
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clew.machines.exact.numbers import rational
+from clew.machines.exact.numbers import NumberLike, rational
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.enumerate import LIMIT, First, Latent, Taken, walk
+from clew.machines.worlds.enumerate import LIMIT, First, StateVariables, Taken, Walker, walk
 from clew.validate import BadInput
+
+if TYPE_CHECKING:
+    from gymnasium import Env
 
 
 def from_gym(
-    env: Any,
-    latent: Latent,
+    env: Env,
+    variables: StateVariables[Env],
     *,
     seeds: Sequence[int] = (0,),
-    discount: Any = "99/100",
+    discount: NumberLike = "99/100",
     limit: int = LIMIT,
     name: str = "",
 ) -> Pomdp:
     """Enumerate an environment from the episodes that some seeds begin, each as likely.
 
-    `latent` maps the environment (unwrapped) to its named latent variables. It must be possible
+    `variables` maps the environment (unwrapped) to its named latent variables. It must be possible
     to copy the environment, and a step must depend on the state and the action alone.
     """
     if not seeds:
         raise BadInput("seeds=() is not valid; give at least one")
-    walker = GymWalker(env, latent)
+    walker = GymWalker(env, variables)
     begins = [walker.begin(seed, Fraction(1, len(seeds))) for seed in seeds]
     return walk(walker, begins, discount, limit, name or str(env))
 
 
-class GymWalker:
+class GymWalker(Walker["Env"]):
     """A state is a copy of the environment."""
 
-    def __init__(self, env: Any, latent: Latent):
+    def __init__(self, env: Env, variables: StateVariables[Env]):
         count = getattr(getattr(env, "action_space", None), "n", None)
         if count is None:
             raise BadInput(f"{env} has no finite set of actions; its action space must be Discrete")
-        self.env, self.latent = env, latent
         spec = getattr(env, "spec", None)
-        self.longest = (getattr(spec, "max_episode_steps", None) or 10**6) - 1
-        self.actions = tuple(f"a{i}" for i in range(int(count)))
+        longest = (getattr(spec, "max_episode_steps", None) or 10**6) - 1
+        actions = tuple(f"a{i}" for i in range(int(count)))
+        super().__init__(lambda copy: variables(copy.unwrapped), actions, longest)
+        self.env = env
         self.first = int(getattr(env.action_space, "start", 0))
-        self.names: tuple[str, ...] = ()
-        self.seen: dict[Hashable, int] = {}
 
-    def begin(self, seed: int, probability: Fraction) -> First:
+    def begin(self, seed: int, probability: Fraction) -> First[Env]:
         """The episode that a seed begins."""
         env = deepcopy(self.env)
         obs, _ = env.reset(seed=seed)
-        return First(self._key(env), env, self._number(obs), probability)
+        return First(self.key(env), env, self.number(_symbol(obs)), probability)
 
-    def step(self, states: Sequence[Any]) -> tuple[list[tuple[Taken, ...]], list[list[Any]]]:
-        """What every action does to each state, and the states after."""
-        taken, landed = [], []
-        for state in states:
-            row, after = [], []
-            for action in range(len(self.actions)):
-                env = deepcopy(state)
-                obs, reward, terminated, _, _ = env.step(self.first + action)
-                paid = rational("reward", reward)
-                row.append(Taken(self._key(env), self._number(obs), paid, bool(terminated)))
-                after.append(env)
-            taken.append(tuple(row))
-            landed.append(after)
-        return taken, landed
+    def step(self, states: Sequence[Env]) -> list[list[tuple[Taken, Env]]]:
+        """What every action does to each state, and the state after."""
+        return [[self._taken(deepcopy(env), a) for a in range(len(self.actions))] for env in states]
 
-    def _key(self, env: Any) -> tuple[Hashable, ...]:
-        variables = self.latent(env.unwrapped)
-        self.names = self.names or tuple(variables)
-        return tuple(variables.values())
-
-    def _number(self, obs: Any) -> int:
-        return self.seen.setdefault(_symbol(obs), len(self.seen))
+    def _taken(self, env: Env, action: int) -> tuple[Taken, Env]:
+        obs, reward, terminated, _, _ = env.step(self.first + action)
+        paid = rational("reward", reward)
+        return Taken(self.key(env), self.number(_symbol(obs)), paid, bool(terminated)), env
 
 
-def _symbol(obs: Any) -> Hashable:
+def _symbol(obs: object) -> Hashable:
     """Something that equal observations share."""
     if isinstance(obs, dict):
         return tuple((name, _symbol(part)) for name, part in sorted(obs.items()))
