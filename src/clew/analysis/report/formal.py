@@ -121,11 +121,11 @@ def _reward_is(finding: TaskVerdict) -> str:
         return OPEN
     said = OPEN if plain["verdict"] == OPEN else f"structurally {plain['verdict']}"
     witness = plain["witness"]
-    if witness and "states" not in witness:
-        said += " (no finite machine encodes it)"
-    elif witness:
+    if witness and "states" in witness:
         count = witness["states"]
         said += f" (a machine of {count:,} state{'s' * (count > 1)} encodes it and is not perfect)"
+    elif witness:
+        said += " (no finite machine encodes it)"
     return said
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from json import dumps
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -65,10 +64,8 @@ def classify(
     answer = decide(pomdp, limit)
     console = Console()
     if json:
-        plain = summary(answer)
-        if examined is not None:
-            plain["machine"] = machine_summary(examined)
-        print(dumps(plain, ensure_ascii=False, indent=2))
+        about = {"machine": machine_summary(examined)} if examined else {}
+        print(dumps({**summary(answer), **about}, ensure_ascii=False, indent=2))
     else:
         report(console, answer)
         for line in ("", *about_machine(examined)) if examined else ():
@@ -77,7 +74,7 @@ def classify(
         _draw(draw, model.machine if isinstance(model, PomdpRM) else None, answer)
 
 
-def load(what: str, options: dict[str, Any]) -> Pomdp | PomdpRM | RewardMachine:
+def load(what: str, options: dict[str, object]) -> Pomdp | PomdpRM | RewardMachine:
     """A model by file, by name in the gallery, or by the name of a world."""
     if Path(what).is_file():
         from clew.machines.formats import read
@@ -88,8 +85,8 @@ def load(what: str, options: dict[str, Any]) -> Pomdp | PomdpRM | RewardMachine:
     if what in envs.names():
         from clew.machines.worlds import from_env
 
-        named = {key: options.pop(key) for key in ("reward", "discount") if key in options}
-        return from_env(envs.make(what, **options), **named)
+        named = {key: str(options.pop(key)) for key in ("reward", "discount") if key in options}
+        return from_env(envs.make(what, **options), None, **named)
     valid = [*gallery.names(), *envs.names()]
     raise BadInput(
         f"{what!r} is neither a file nor a name; choose {listing(valid)}{hint(what, valid)}"
@@ -152,11 +149,11 @@ def _draw(path: Path, given: RewardMachine | None, answer: Classification) -> No
     to_file(machine, path)
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _pair(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"option {text!r} is not valid; write NAME=VALUE")
-    plain: dict[str, Any] = {"true": True, "false": False}
+    plain = {"true": True, "false": False}
     if value.lower() in plain:
         return name, plain[value.lower()]
     try:

@@ -7,7 +7,6 @@ equations are worked out anew, in plain fractions, as the definitions say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from clew.machines.certificates.claims import (
     Bound,
@@ -56,7 +55,7 @@ def check_sparse(proof: Sparse) -> None:
     check_mixed(proof.mixed)
 
 
-_CHECKS: dict[type, Callable[[Any], None]] = {
+_CHECKS: dict[type, Callable[..., None]] = {
     Bound: check_bound,
     Dense: check_dense,
     Differs: check_differs,

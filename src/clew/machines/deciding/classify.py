@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypedDict
 
 from clew.machines.certificates.claims import (
     Bound,
@@ -113,7 +113,44 @@ def _finite(
     return best, counted, ranked, repeated, diagnose(counted, ranked, repeated)
 
 
-def summary(answer: Classification) -> dict[str, Any]:
+class Witness(TypedDict, total=False):
+    """What proves a sparse verdict: a machine that pools two histories, or that there is none."""
+
+    machine: str
+    states: int
+    step_by_step: bool
+    pooled: list[str]
+    told_apart_by: str | list[str]
+    no_machine_encodes: bool
+    after: str
+    repeated: str
+
+
+class Summary(TypedDict):
+    """The answers as plain data; fractions are text."""
+
+    name: str
+    states: int
+    actions: int
+    observations: int
+    discount: str
+    notes: list[str]
+    posteriors: int | None
+    growth: list[int]
+    verdict: str
+    witness: Witness | None
+    encoder_states_at_least: int
+    optimal_return: str | None
+    greedy_return: str | None
+    misranked: bool | None
+    redundant: bool | None
+    profile: dict[str, dict[str, int]] | None
+    expected_effect_of_a_bonus: str
+    reasons: list[str]
+    limits: list[str]
+
+
+def summary(answer: Classification) -> Summary:
     """The answers as plain data, for JSON."""
     return {
         "name": answer.pomdp.name,
@@ -138,7 +175,7 @@ def summary(answer: Classification) -> dict[str, Any]:
     }
 
 
-def _witness(verdict: Verdict) -> dict[str, Any] | None:
+def _witness(verdict: Verdict) -> Witness | None:
     if isinstance(verdict, Unencodable):
         pomdp = verdict.pomdp
         return {

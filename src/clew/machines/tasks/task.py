@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.machines.exact.numbers import meant_by
 from clew.validate import BadInput
+
+if TYPE_CHECKING:
+    from clew.machines.deciding.classify import Summary
 
 UNDECIDED = "undecided"
 
@@ -19,7 +23,7 @@ class TaskSpec:
 
     environment: str
     reward: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     prices: Mapping[str, float] | None = None
     """By event; None for what the world's variant of this name pays."""
     discount: str = "99/100"
@@ -57,9 +61,8 @@ class TaskVerdict:
     """What was decided of a task, or of a smaller one in its place, or why nothing was."""
 
     task: TaskSpec
-    summary: Mapping[str, Any] | None = None
-    """`clew.machines.deciding.classify.summary` of the answer."""
-    smaller: Mapping[str, Any] = field(default_factory=dict)
+    summary: Summary | None = None
+    smaller: Mapping[str, object] = field(default_factory=dict)
     """Options of the world that was looked at, where they are not the task's own."""
     refused: str = ""
     """Why the task itself was not decided."""
@@ -71,7 +74,7 @@ class TaskVerdict:
 
 
 def decide(task: TaskSpec) -> TaskVerdict:
-    """Classify the task; where it is too large or stays undecided, its smaller relative."""
+    """Classify the task; where it is too large or stays undecided, a smaller world of its kind."""
     answer, refused = None, ""
     try:
         answer = _answer(task, {})
@@ -80,17 +83,14 @@ def decide(task: TaskSpec) -> TaskVerdict:
         refused = "; ".join(answer["reasons"])
     except BadInput as error:
         refused = str(error)
-    try:
+    with contextlib.suppress(BadInput):
         smaller = _smaller(task)
-        instead = _answer(task, smaller) if smaller else None
-    except BadInput:
-        instead, smaller = None, {}
-    if instead is not None:
-        return TaskVerdict(task, instead, smaller, refused)
+        if smaller:
+            return TaskVerdict(task, _answer(task, smaller), smaller, refused)
     return TaskVerdict(task, answer, refused="" if answer else refused)
 
 
-def _answer(task: TaskSpec, instead: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(task: TaskSpec, instead: Mapping[str, object]) -> Summary:
     from clew import envs
     from clew.machines.deciding.classify import classify, summary
     from clew.machines.worlds import from_env
@@ -114,8 +114,8 @@ def _reward(task: TaskSpec) -> str | dict[str, float]:
     return {event: price for event, price in task.prices.items() if price}
 
 
-def _smaller(task: TaskSpec) -> dict[str, Any]:
-    """Options of the smaller relative; none if there is none, or if the task is no larger."""
+def _smaller(task: TaskSpec) -> dict[str, object]:
+    """Options of a smaller world of the same kind; none if there is no smaller one."""
     from clew import envs
     from clew.machines.worlds import smaller
 

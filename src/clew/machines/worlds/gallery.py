@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from clew.machines.model.pomdp import Pomdp
 from clew.registry import Registry
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Pomdp])
 
 gallery: Registry[Pomdp] = Registry("POMDP", package="clew.machines.worlds.library")
 
 
-def make(name: str, /, **options: Any) -> Pomdp:
+def make(name: str, /, **options: object) -> Pomdp:
     """Build the POMDP called `name`; `names()` lists them, and each documents its options."""
     return gallery.make(name, **options)
 
@@ -23,6 +23,6 @@ def names() -> tuple[str, ...]:
     return gallery.names()
 
 
-def register(name: str, **preset: Any) -> Callable[[F], F]:
+def register(name: str, **preset: object) -> Callable[[F], F]:
     """Decorate a builder with the name that `make` and `clew classify` know it by."""
     return gallery.register(name, **preset)

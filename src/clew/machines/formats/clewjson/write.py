@@ -6,7 +6,6 @@ import json
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from numbers import Integral
-from typing import Any
 
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
@@ -33,7 +32,7 @@ def clew_json(model: Model) -> str:
     return _lines({"format": FORMAT, "version": VERSION, "kind": kind, **body}) + "\n"
 
 
-def _pomdp(pomdp: Pomdp) -> dict[str, Any]:
+def _pomdp(pomdp: Pomdp) -> dict[str, object]:
     return {
         "name": pomdp.name,
         "discount": str(pomdp.discount),
@@ -66,7 +65,7 @@ def _pomdp(pomdp: Pomdp) -> dict[str, Any]:
     }
 
 
-def _machine(machine: RewardMachine) -> dict[str, Any]:
+def _machine(machine: RewardMachine) -> dict[str, object]:
     return {
         "name": machine.name,
         "states": machine.states,
@@ -80,7 +79,7 @@ def _machine(machine: RewardMachine) -> dict[str, Any]:
     }
 
 
-def _labelling(labelling: Labelling, pomdp: Pomdp) -> list[list[Any]]:
+def _labelling(labelling: Labelling, pomdp: Pomdp) -> list[list[object]]:
     seen, actions = pomdp.observations, pomdp.actions
     return [
         [seen[o], actions[a], seen[o2], sorted(label)]
@@ -88,7 +87,7 @@ def _labelling(labelling: Labelling, pomdp: Pomdp) -> list[list[Any]]:
     ]
 
 
-def _plain(name: str, value: Hashable) -> Any:
+def _plain(name: str, value: Hashable) -> object:
     """A value of a latent variable as JSON can say it."""
     if isinstance(value, tuple):
         return [_plain(name, part) for part in value]
@@ -104,7 +103,7 @@ def _plain(name: str, value: Hashable) -> Any:
     )
 
 
-def _lines(value: Mapping[str, Any], indent: str = "") -> str:
+def _lines(value: Mapping[str, object], indent: str = "") -> str:
     """JSON with a line for each field, and for each item of a field that holds arrays."""
     inside = indent + "  "
     fields = []
@@ -120,5 +119,5 @@ def _lines(value: Mapping[str, Any], indent: str = "") -> str:
     return "{\n" + ",\n".join(fields) + f"\n{indent}}}"
 
 
-def _compact(value: Any) -> str:
+def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

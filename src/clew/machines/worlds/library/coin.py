@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from clew.machines.exact.numbers import rational
-from clew.machines.model.pomdp import Pomdp
+from clew.machines.exact.numbers import NumberLike, rational
+from clew.machines.model.pomdp import Law, Pomdp
 from clew.machines.worlds.gallery import register
 from clew.validate import whole_number
 
@@ -13,7 +11,7 @@ DONE = "done"
 
 
 @register("Coin")
-def coin(q: Any = "3/4", horizon: int | None = None, gamma: Any = "99/100") -> Pomdp:
+def coin(q: NumberLike = "3/4", horizon: int | None = None, gamma: NumberLike = "99/100") -> Pomdp:
     """Action c peeks and sees the true side with probability q; g0 and g1 guess and end.
 
     Posteriors are not finite: every peek may add confidence. With a horizon H the last of H steps
@@ -35,7 +33,7 @@ def coin(q: Any = "3/4", horizon: int | None = None, gamma: Any = "99/100") -> P
         side, _, t = s.partition("@")
         return f"{side}@{int(t) + 1}" if int(t) + 1 < horizon else DONE
 
-    def omega(s: str) -> Any:
+    def omega(s: str) -> Law:
         if s == DONE:
             return "o⊥"
         z = s[1]

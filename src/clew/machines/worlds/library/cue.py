@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
 from clew.machines.worlds.gallery import register
@@ -13,7 +13,7 @@ CUES = ("A", "B")
 
 
 @register("Cue")
-def cue(gamma: Any = "99/100") -> Pomdp:
+def cue(gamma: NumberLike = "99/100") -> Pomdp:
     """Four actions: peek, go, and one pick for each cue. A right pick pays 1."""
 
     def p(s: str, a: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
+from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.worlds.gallery import register
 from clew.validate import one_of, whole_number
@@ -22,7 +23,7 @@ def dictation(
     v: int = 2,
     reward: Literal["dense", "sparse"] = "sparse",
     positions: bool = False,
-    gamma: Any = "99/100",
+    gamma: NumberLike = "99/100",
 ) -> Pomdp:
     """Play, wrong tokens and the end all show the one observation `play`.
 
@@ -47,7 +48,10 @@ def dictation(
         gamma=gamma,
         mu={f"{s}@0": Fraction(1, len(sequences)) for s in sequences},
         terminal=[END],
-        variables={"sequence": lambda s: _split(s)[0], "time": lambda s: _split(s)[1]},
+        variables={
+            "sequence": lambda s: _split(s)[0],
+            "time": lambda s: END if s == END else _split(s)[1],
+        },
         name=f"dictation, k={k}, v={v}, {reward}{', positions shown' if positions else ''}",
     )
 
@@ -66,18 +70,18 @@ class _Rules:
     def target(self, state: str) -> str | None:
         """The token that is queried; None in the watch phase and after the end."""
         sequence, step = _split(state)
-        return None if step == END or step < self.k else sequence[2 * self.k - 1 - step]
+        return None if state == END or step < self.k else sequence[2 * self.k - 1 - step]
 
     def p(self, state: str, action: str) -> str:
         sequence, step = _split(state)
         wrong = self.target(state) not in (None, action)
-        if step == END or wrong or step == 2 * self.k - 1:
+        if state == END or wrong or step == 2 * self.k - 1:
             return END
         return f"{sequence}@{step + 1}"
 
     def omega(self, state: str) -> str:
         sequence, step = _split(state)
-        return PLAY if step == END or step >= self.k else self.shown(sequence[step], step)
+        return PLAY if state == END or step >= self.k else self.shown(sequence[step], step)
 
     def r(self, state: str, action: str, after: str) -> Fraction:
         target, step = self.target(state), _split(state)[1]
@@ -88,6 +92,6 @@ class _Rules:
         return Fraction(step - self.k + (action == target), self.k) if after == END else Fraction(0)
 
 
-def _split(state: str) -> tuple[str, Any]:
+def _split(state: str) -> tuple[str, int]:
     sequence, _, step = state.partition("@")
-    return sequence, int(step) if step else END
+    return sequence, int(step or 0)

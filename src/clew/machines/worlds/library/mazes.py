@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
+from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.worlds.gallery import register
 
@@ -15,7 +15,7 @@ Square = tuple[int, int]
 
 
 @register("CheeseMaze")
-def cheese_maze(gamma: Any = "95/100") -> Pomdp:
+def cheese_maze(gamma: NumberLike = "95/100") -> Pomdp:
     """McCallum's maze: a corridor with three legs, cheese at the foot of the middle one.
 
     Walls are what is seen, so that all legs look alike. Reaching the cheese pays 1, and the next
@@ -42,7 +42,7 @@ def cheese_maze(gamma: Any = "95/100") -> Pomdp:
 
 
 @register("4x3")
-def four_by_three(gamma: Any = "95/100") -> Pomdp:
+def four_by_three(gamma: NumberLike = "95/100") -> Pomdp:
     """The 4×3 world of Russell and Norvig with two-sided walls as the view (Parr and Russell).
 
     Moves slip to either side with probability 1/10; steps cost 1/25; leaving the good cell pays
@@ -57,7 +57,7 @@ def four_by_three(gamma: Any = "95/100") -> Pomdp:
         walls = [d for d in (WEST, EAST) if _add(place, STEPS[d]) not in cells]
         return "walls: " + (" ".join(walls) or "none")
 
-    def r(here: Square, there: Square) -> Any:
+    def r(here: Square, there: Square) -> NumberLike:
         return {good: 1, bad: -1}.get(here, "-1/25")
 
     return _maze(
@@ -72,7 +72,7 @@ def four_by_three(gamma: Any = "95/100") -> Pomdp:
 
 
 @register("1D")
-def one_dimensional(gamma: Any = "75/100") -> Pomdp:
+def one_dimensional(gamma: NumberLike = "75/100") -> Pomdp:
     """Four cells in a row of which only the goal, the third, looks different."""
     goal = (2, 0)
     return _maze(
@@ -91,11 +91,11 @@ def _maze(
     *,
     name: str,
     cells: Sequence[Square],
-    seen: Any,
+    seen: Callable[[Square], str],
     again: Sequence[Square],
     slip: Fraction,
-    r: Any,
-    gamma: Any,
+    r: Callable[[Square, Square], NumberLike],
+    gamma: NumberLike,
     moves: Sequence[str] = tuple(STEPS),
 ) -> Pomdp:
     """Walk a grid; from the cells in `again` every action begins anew in any other cell."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
 from clew.machines.worlds.gallery import register
 
 
 @register("MysteryCell")
-def mystery_cell(gamma: Any = "99/100") -> Pomdp:
+def mystery_cell(gamma: NumberLike = "99/100") -> Pomdp:
     """The trap z is hidden; action z falls, the other one reaches the goal and pays 1."""
     sides = ("L", "R")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.worlds.gallery import register
 
 
 @register("Once")
-def once(gamma: Any = "9/10") -> Pomdp:
+def once(gamma: NumberLike = "9/10") -> Pomdp:
     """z is shown at the start and never again; action a pays z, action b pays 2z, for ever.
 
     Around the loop, action a demands Δ = γΔ − z and action b demands Δ = γΔ − 2z: no encoder

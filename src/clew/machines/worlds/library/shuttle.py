@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from clew.machines.model.pomdp import Pomdp
+from clew.machines.exact.numbers import NumberLike
+from clew.machines.model.pomdp import Law, Pomdp
 from clew.machines.worlds.gallery import register
 
 # The least recently visited station (LRV) is where to go; visiting it makes it the other one.
@@ -39,7 +39,7 @@ BACK: Mapping[str, Mapping[str, str]] = {
     "front LRV": {"back LRV": "3/10", "space to LRV": "3/10", "front LRV": "4/10"},
     "docked MRV": {"docked MRV": "1"},
 }
-SEEN: Mapping[str, Any] = {
+SEEN: Mapping[str, Law] = {
     "docked LRV": "docked LRV",
     "front MRV": "MRV ahead",
     "space to MRV": {"MRV ahead": "7/10", "nothing": "3/10"},
@@ -52,7 +52,7 @@ SEEN: Mapping[str, Any] = {
 
 
 @register("Shuttle")
-def shuttle(gamma: Any = "95/100") -> Pomdp:
+def shuttle(gamma: NumberLike = "95/100") -> Pomdp:
     """Docking at the station not visited last pays 10; bumping into one costs 3."""
 
     def r(s: str, a: str, after: str) -> int:
@@ -60,7 +60,7 @@ def shuttle(gamma: Any = "95/100") -> Pomdp:
             return -3
         return 10 if (a, s, after) == ("back up", "back LRV", "docked LRV") else 0
 
-    def p(s: str, a: str) -> Any:
+    def p(s: str, a: str) -> Law:
         return {"turn": TURN, "forward": FORWARD, "back up": BACK}[a][s]
 
     return Pomdp.build(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.worlds.gallery import register
 from clew.validate import whole_number
 
 
 @register("TMaze")
-def t_maze(length: int = 4, gamma: Any = "98/100") -> Pomdp:
+def t_maze(length: int = 4, gamma: NumberLike = "98/100") -> Pomdp:
     """Walk `length` cells east; at the junction the right turn pays 4, the wrong one −1/10.
 
     Actions that lead nowhere cost 1/10. Corridor cells look alike.
@@ -36,7 +35,7 @@ def t_maze(length: int = 4, gamma: Any = "98/100") -> Pomdp:
             return f"sign {goal}"
         return "junction" if int(place) == length else "corridor"
 
-    def r(s: str, a: str, after: str) -> Any:
+    def r(s: str, a: str, after: str) -> NumberLike:
         if s == "end":
             return 0
         if after == "end":

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from clew.machines.exact.numbers import rational
-from clew.machines.model.pomdp import Pomdp
+from clew.machines.exact.numbers import NumberLike, rational
+from clew.machines.model.pomdp import Law, Pomdp
 from clew.machines.worlds.gallery import register
 
 
 @register("Tiger")
-def tiger(hearing: Any = "85/100", gamma: Any = "95/100") -> Pomdp:
+def tiger(hearing: NumberLike = "85/100", gamma: NumberLike = "95/100") -> Pomdp:
     """Listen (−1) or open a door: +10 without, −100 with the tiger, which then moves anew.
 
     Opening tells nothing; what is heard then is noise.
@@ -19,12 +17,12 @@ def tiger(hearing: Any = "85/100", gamma: Any = "95/100") -> Pomdp:
     sides = ("left", "right")
     states = [f"{z}, {after}" for after in ("listened", "opened") for z in sides]
 
-    def p(s: str, a: str) -> Any:
+    def p(s: str, a: str) -> Law:
         if a == "listen":
             return f"{s.split(',')[0]}, listened"
         return {f"{z}, opened": "1/2" for z in sides}
 
-    def omega(s: str) -> Any:
+    def omega(s: str) -> Law:
         z, after = s.split(", ")
         odds = right if after == "listened" else rational("half", "1/2")
         return {f"hear {z}": odds, f"hear {sides[1 - sides.index(z)]}": 1 - odds}
