@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -15,13 +16,41 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WITH_EXAMPLES = [page for page in PAGES if BLOCK.search(page.read_text())]
 LINK = re.compile(r"\]\(([^)#]+)\)")
 
+RUN_PAGES = """
+import json, os, sys, traceback
+
+errors = {}
+for page, source in json.load(open("pages.json")).items():
+    folder = os.path.join(os.getcwd(), page + " files")
+    os.mkdir(folder)
+    home = os.getcwd()
+    os.chdir(folder)
+    try:
+        exec(compile(source, page, "exec"), {"__name__": "__main__"})
+    except BaseException:
+        errors[page] = traceback.format_exc()
+    finally:
+        os.chdir(home)
+json.dump(errors, open("errors.json", "w"))
+"""
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Tracebacks by page. One process runs them all, each page in an empty folder of its own."""
+    folder = tmp_path_factory.mktemp("pages")
+    sources = {page.name: "\n".join(BLOCK.findall(page.read_text())) for page in WITH_EXAMPLES}
+    (folder / "pages.json").write_text(json.dumps(sources))
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_PAGES], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "errors.json").read_text())
+
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda p: p.name)
-def test_examples_run(page: Path, tmp_path: Path) -> None:
-    script = tmp_path / "example.py"
-    script.write_text("\n".join(BLOCK.findall(page.read_text())))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_examples_run(page: Path, errors: dict[str, str]) -> None:
+    assert page.name not in errors, errors[page.name]
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
