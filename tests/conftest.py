@@ -11,8 +11,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # (`make test-slow`, which trains, sets this to nothing.)
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # Every test process and its children share what they have compiled, also with the next run.
-CACHE = Path(__file__).parent.parent / ".pytest_cache" / "jax"
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".pytest_cache" / "jax")
+)
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
 
 import gc
