@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from clew.probes.fitting import Dataset, measure
-from clew.probes.fitting.each import a_core_each
+from clew.probes.fitting.parallel import single_threaded_xla
 from clew.probes.replay import WIDE
 
 TASKS = {"MysteryPath/sparse": (64, 4), "MysteryPath/aligned": (64, 4), "MemoryS13": (845, 1)}
@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=200)
     parser.add_argument("--longest", type=int, default=845, help="cuts episodes short")
     args = parser.parse_args()
-    a_core_each()
+    single_threaded_xla()
     if args.folder:
         args.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:

@@ -1,4 +1,4 @@
-"""Predictions as data: what they may say, their seals, and the study's own."""
+"""Predictions as data: what they may say, their digests, and the study's own."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.probes.predictions import Contrast, Prediction, Unless, read_predictions, study
-from clew.probes.predictions.claims import FIELDS, QUANTITIES
+from clew.probes.predictions.prediction import FIELDS, QUANTITIES
 from clew.validate import BadInput
 
 words = st.text("abcé→ ", min_size=1, max_size=8).filter(str.strip)
@@ -40,22 +40,22 @@ def predictions(draw) -> Prediction:
 
 
 @given(predictions())
-def test_a_prediction_survives_json_with_its_seal(one: Prediction) -> None:
+def test_a_prediction_survives_json_with_its_digest(one: Prediction) -> None:
     back = Prediction.from_json(one.to_json())
     assert back == one
-    assert back.seal == one.seal
+    assert back.digest == one.digest
 
 
 @given(predictions(), predictions())
-def test_only_equal_predictions_have_equal_seals(one: Prediction, other: Prediction) -> None:
-    assert (one.seal == other.seal) == (one.to_json() == other.to_json())
+def test_only_equal_predictions_have_equal_digests(one: Prediction, other: Prediction) -> None:
+    assert (one.digest == other.digest) == (one.to_json() == other.to_json())
 
 
 @given(predictions(), st.sampled_from(["name", "statement", "above"]))
-def test_any_change_changes_the_seal(one: Prediction, field: str) -> None:
+def test_any_change_changes_the_digest(one: Prediction, field: str) -> None:
     data = one.to_json()
     data[field] = data[field] + 0.001 if field == "above" else data[field] + "."
-    assert Prediction.from_json(data).seal != one.seal
+    assert Prediction.from_json(data).digest != one.digest
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_studys_six_predictions_are_shipped() -> None:
     shipped = {each.name: each for each in study()}
     assert list(shipped) == ["P1", "P2", "P3", "P4", "P5", "P6"]
     assert shipped["P4"].unless[0].quantity == "untrained_auc"
-    assert len({each.seal for each in shipped.values()}) == 6
+    assert len({each.digest for each in shipped.values()}) == 6
 
 
 @pytest.mark.parametrize(

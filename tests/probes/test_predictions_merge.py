@@ -11,9 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.cli import main
-from clew.probes.predictions import Prediction, read_register, register
-from clew.probes.predictions.merging import bring_predictions
-from clew.probes.predictions.registering import FOLDER
+from clew.probes.predictions import (
+    Prediction,
+    merge_registrations,
+    read_registrations,
+    register_predictions,
+)
+from clew.probes.predictions.registrations import FOLDER
 from clew.store import Store
 
 BOUNDS = st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), max_size=4, unique=True)
@@ -30,14 +34,14 @@ def stores(tmp_path_factory):
     def make(bounds: list[float]) -> Store:
         store = Store(tmp_path_factory.mktemp("store") / "s")
         for bound in bounds:
-            register(store, [one(bound)])
+            register_predictions(store, [one(bound)])
         return store
 
     return make
 
 
 def hashes(store: Store) -> set[str]:
-    kept = read_register(store)
+    kept = read_registrations(store)
     assert not kept.problems
     return {each.hash for each in kept.registrations}
 
@@ -48,39 +52,39 @@ def test_every_registration_arrives_with_its_hash(stores, here, there, later) ->
     into, source = stores(here), stores(there)
     before = {path: path.read_bytes() for path in source.root.rglob("*.json")}
     wanted = hashes(into) | hashes(source)
-    bring_predictions(into, source)
+    merge_registrations(into, source)
     assert hashes(into) == wanted
-    assert bring_predictions(into, source) == ([], []), "once is enough"
+    assert merge_registrations(into, source) == ([], []), "once is enough"
     assert {path: path.read_bytes() for path in source.root.rglob("*.json")} == before
     # both go on, and meet again; and what was brought can be brought on
     for bound in later:
-        register(into, [one(bound + 0.01)])
-        register(source, [one(bound + 0.02)])
+        register_predictions(into, [one(bound + 0.01)])
+        register_predictions(source, [one(bound + 0.02)])
     wanted = hashes(into) | hashes(source)
-    bring_predictions(into, source)
+    merge_registrations(into, source)
     third = stores([])
-    bring_predictions(third, into)
+    merge_registrations(third, into)
     assert hashes(into) == hashes(third) == wanted
 
 
 def test_copying_a_store_away_copies_the_same_files(stores) -> None:
     source, into = stores([0.1, 0.2]), stores([])
-    assert bring_predictions(into, source) == (["0001.json", "0002.json"], [])
+    assert merge_registrations(into, source) == (["0001.json", "0002.json"], [])
     names = [path.name for path in sorted((into.root / FOLDER).iterdir())]
     assert names == ["0001.json", "0002.json"]
     for name in names:
         same = [(store.root / FOLDER / name).read_bytes() for store in (into, source)]
         assert same[0] == same[1]
-    register(into, [one(0.3)])
+    register_predictions(into, [one(0.3)])
     assert len(hashes(into)) == 3
 
 
 def test_registrations_are_in_the_order_of_time(stores) -> None:
     into, source = stores([]), stores([])
     for day, store in ((1, into), (2, source), (3, into)):
-        register(store, [one(day / 10)], now=f"2026-01-0{day}T00:00:00+00:00")
-    bring_predictions(into, source)
-    told = [each.predictions[0].above for each in read_register(into).registrations]
+        register_predictions(store, [one(day / 10)], now=f"2026-01-0{day}T00:00:00+00:00")
+    merge_registrations(into, source)
+    told = [each.predictions[0].above for each in read_registrations(into).registrations]
     assert told == [0.1, 0.2, 0.3]
 
 
@@ -88,18 +92,24 @@ def test_what_is_broken_there_is_told_and_not_brought(stores) -> None:
     source, into = stores([0.1, 0.2]), stores([0.3])
     path = source.root / FOLDER / "0001.json"
     path.write_bytes(path.read_bytes()[:-9])
-    copied, broken = bring_predictions(into, source)
+    copied, broken = merge_registrations(into, source)
     assert copied == []
     assert any("registration 1 " in each for each in broken)
     assert len(hashes(into)) == 1
 
 
+def test_a_store_without_predictions_changes_nothing_even_where_ours_are_broken(stores) -> None:
+    source, into = stores([]), stores([0.1, 0.2])
+    (into.root / FOLDER / "0001.json").unlink()
+    assert merge_registrations(into, source) == ([], [])
+
+
 def test_what_is_changed_among_the_brought_shows(stores) -> None:
     source, into = stores([0.1, 0.2]), stores([0.3])
-    bring_predictions(into, source)
+    merge_registrations(into, source)
     (path,) = (into.root / FOLDER).glob("*/0001.json")
     path.unlink()
-    assert any("registration 1 is missing" in each for each in read_register(into).problems)
+    assert any("registration 1 is missing" in each for each in read_registrations(into).problems)
 
 
 def test_the_command_brings_them(

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from clew.cli.commands.report import report
-from clew.probes import document
-from clew.probes.probing import Probed, Protocol, Step, probe_runs
+from clew.probes import stored
+from clew.probes.probing import ProbedRun, Protocol, probe_runs
 from clew.store import Store, documents, scan
 from clew.store.documents import Header
 from clew.suite import RunSpec, Suite
@@ -36,41 +36,43 @@ above = 0.99
 """
 
 
-def again(folder: Path, suite: Suite, **changes: int) -> list[Probed]:
+def again(folder: Path, suite: Suite, **changes: int) -> list[ProbedRun]:
     protocol = dataclasses.replace(Protocol(EPISODES), **changes)
     return probe_runs(Store(folder), suite.runs(), protocol)
 
 
 def test_every_run_has_a_document(probed: Path, small: Suite) -> None:
-    pairs = document.every(Store(probed, read_only=True))
+    pairs = stored.read_all_probes(Store(probed, read_only=True))
     assert {config["seed"] for config, _ in pairs} == {0, 1, 2}
     assert len(pairs) == len(small.runs()) == 3
     for config, made in pairs:
-        assert made["protocol"] == {"version": document.VERSION, "episodes": EPISODES, "seed": 0}
+        assert made["protocol"] == {"version": stored.VERSION, "episodes": EPISODES, "seed": 0}
         assert [q["question"] for q in made["questions"]] == [
             f"token 1 was shown {lag} steps ago" for lag in (1, 2, 3, 4)
         ]
         told = made["summary"]
+        assert told is not None
         assert told["state_size"] == 16
-        assert 0 < told["effective_dimension"] <= 16
-        assert all(0 <= told["linear"][name] <= 1 for name in told["linear"])
+        assert 0 < (told["effective_dimension"] or 0) <= 16
+        assert all(auc is not None and 0 <= auc <= 1 for auc in told["linear"].values())
         assert next((b["low"], b["high"]) for b in told["by_since"]) == (1, 1)
-        for one in document.observed(config, made):
+        for one in stored.measurements([(config, made)]):
             assert one.fields["environment"] == "TinyReproduce[k=3,v=2]"
             assert one.quantities["success"] == made["tail_mean"]
 
 
 def test_success_is_near_what_training_ended_with(probed: Path) -> None:
-    for _, made in document.every(Store(probed, read_only=True)):
+    for _, made in stored.read_all_probes(Store(probed, read_only=True)):
         assert made["success"] == pytest.approx(made["tail_mean"], abs=0.3)
 
 
 def test_memory_is_told_from_what_is_seen(probed: Path) -> None:
     # a token shown one step ago is in any recurrent state, and in no observation
-    for _, made in document.every(Store(probed, read_only=True)):
-        first = made["questions"][0]["measured"]["probes"]
-        assert first["memory"]["linear"] > 0.9
-        assert first["observation"]["linear"] < 0.8
+    for _, made in stored.read_all_probes(Store(probed, read_only=True)):
+        first = made["questions"][0]["measured"]
+        assert first is not None
+        assert first["probes"]["memory"]["linear"] > 0.9
+        assert first["probes"]["observation"]["linear"] < 0.8
 
 
 def test_probing_again_does_nothing(probed: Path, small: Suite, tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_probing_again_does_nothing(probed: Path, small: Suite, tmp_path: Path) 
     before = {p: p.read_bytes() for p in folder.rglob("probe.json")}
     assert len(before) == 3
     found = again(folder, small)
-    assert not any(each.fresh for each in found)
+    assert not any(each.new for each in found)
     assert {p: p.read_bytes() for p in folder.rglob("probe.json")} == before
 
 
@@ -94,7 +96,7 @@ def test_damage_is_set_aside_and_mended_to_the_same_numbers(
     documents.write_document(alien, Header("probe", "0" * 64), kept[alien])
     store = Store(folder)
     found = probe_runs(store, small.runs(), Protocol(EPISODES))
-    assert sum(each.fresh for each in found) == 3
+    assert sum(each.new for each in found) == 3
     assert {i.path.rpartition("/")[2] for i in store.incidents} == {"probe.json"}
     assert len(store.quarantined()) == 3
     for path, data in kept.items():
@@ -105,9 +107,9 @@ def test_damage_is_set_aside_and_mended_to_the_same_numbers(
 
 def test_other_settings_are_another_measurement(probed: Path, small: Suite, tmp_path: Path) -> None:
     folder = copied(probed, tmp_path / "results")
-    assert all(each.fresh for each in again(folder, small, episodes=41))
-    assert not any(each.fresh for each in again(folder, small, episodes=41))
-    assert len(document.every(Store(folder, read_only=True))) == 3
+    assert all(each.new for each in again(folder, small, episodes=41))
+    assert not any(each.new for each in again(folder, small, episodes=41))
+    assert len(stored.read_all_probes(Store(folder, read_only=True))) == 3
 
 
 def test_other_weights_are_another_measurement(probed: Path, small: Suite, tmp_path: Path) -> None:
@@ -115,8 +117,8 @@ def test_other_weights_are_another_measurement(probed: Path, small: Suite, tmp_p
     path = next(folder.rglob("probe.json"))
     seal, data = documents.read_any(path)
     documents.write_document(path, seal, {**data, "agent": "0" * 64})
-    assert len(document.every(Store(folder, read_only=True))) == 2
-    assert sum(each.fresh for each in again(folder, small)) == 1
+    assert len(stored.read_all_probes(Store(folder, read_only=True))) == 2
+    assert sum(each.new for each in again(folder, small)) == 1
 
 
 def test_what_cannot_be_probed_says_why(trained: Path, small: Suite, tmp_path: Path) -> None:
@@ -145,13 +147,15 @@ def _like(run: RunSpec, options: tuple[tuple[str, int], ...]) -> RunSpec:
     return dataclasses.replace(run, environment_options=options)
 
 
-def test_steps_are_told(trained: Path, small: Suite, tmp_path: Path) -> None:
+def test_progress_is_reported(trained: Path, small: Suite, tmp_path: Path) -> None:
     folder = copied(trained, tmp_path / "results")
-    steps: list[Step] = []
-    probe_runs(Store(folder), small.runs()[:1], Protocol(EPISODES), steps.append)
-    assert [s for s in steps if s.what == "recording"][-1] == ("recording", 1, 1)
-    last = [s for s in steps if s.what == "fitting"][-1]
-    assert last.done == last.total > 0
+    steps: list[tuple[str, int, int]] = []
+    probe_runs(
+        Store(folder), small.runs()[:1], Protocol(EPISODES), lambda *step: steps.append(step)
+    )
+    assert [step for step in steps if step[0] == "recording"][-1] == ("recording", 1, 1)
+    _, done, total = [step for step in steps if step[0] == "fitting"][-1]
+    assert done == total > 0
 
 
 @pytest.mark.parametrize(
@@ -181,9 +185,9 @@ def test_from_a_trained_suite_to_the_page(
     out = capsys.readouterr()
     assert "3 runs: 0 probed now, 3 before" in out.err
     whole = json.loads(out.out.splitlines()[-1])
-    (cell,) = whole["cells"]
-    assert (cell["architecture"], cell["bonus"], cell["seeds"]) == ("GRU", "none", 3)
-    assert cell["memory"]["low"] <= cell["memory"]["mean"] <= cell["memory"]["high"]
+    (arm,) = whole["arms"]
+    assert (arm["architecture"], arm["bonus"], arm["seeds"]) == ("GRU", "none", 3)
+    assert arm["memory"]["low"] <= arm["memory"]["mean"] <= arm["memory"]["high"]
     assert [each["verdict"] for each in whole["predictions"]] == ["hit", "miss"]
     assert whole["check"]["shuffled"] < 0.7 < whole["check"]["lowest"] <= whole["check"]["planted"]
     assert not any(each["late"] for each in whole["predictions"])
@@ -191,7 +195,7 @@ def test_from_a_trained_suite_to_the_page(
     report(folder, out=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "What memory encodes" in page
-    assert "Of a signal planted in the recorded states" in page
+    assert "For a signal planted in the recorded states" in page
     assert f"{EPISODES} episodes of every run were replayed, from seed 0." in page
     assert page.count('src="data:image/svg+xml;base64,') == 2  # without a bonus there is no gain
     assert "<dt>told: hit</dt>" in page
@@ -239,7 +243,7 @@ def test_predictions_after_the_results_are_late(
     assert clew(*words[:-1]) == 0
     said = capsys.readouterr().out
     assert "told (revised): hit. " in said
-    assert "something is wrong with the register of predictions: registration 1 is missing" in said
+    assert "something is wrong with the registered predictions: registration 1 is missing" in said
 
 
 def test_the_studys_suite_on_an_empty_store_says_how_to_train_it(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.probes import document, probing
+from clew.probes import probing, stored
 from clew.probes.probing import Protocol, probe_runs
-from clew.probes.rows import Rows
+from clew.probes.recording import RowWriter
 from clew.store import CannotWrite, Store, documents, merge
 from clew.suite import Suite
 from tests.probes.conftest import EPISODES, copied
@@ -33,7 +33,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def answers(folder: Path) -> int:
-    return len(document.every(Store(folder, read_only=True)))
+    return len(stored.read_all_probes(Store(folder, read_only=True)))
 
 
 def nothing_left(folder: Path, scratch: Path) -> bool:
@@ -43,7 +43,7 @@ def nothing_left(folder: Path, scratch: Path) -> bool:
 def goes_on(folder: Path, small: Suite, before: int) -> None:
     """The same again does what is left, and no more."""
     found = probe_runs(Store(folder), small.runs(), Protocol(EPISODES))
-    assert sum(each.fresh for each in found) == 3 - before
+    assert sum(each.new for each in found) == 3 - before
     assert answers(folder) == 3
 
 
@@ -62,7 +62,7 @@ def test_ctrl_c_costs_one_group(
     monkeypatch.setattr(probing, "measure", interrupted)
     monkeypatch.setattr(probing, "GROUP_QUESTIONS", 1)
     assert clew("probe", suite_file, "--store", folder, "--episodes", EPISODES) == 130
-    assert "stopped early; the same command goes on" in capsys.readouterr().out
+    assert "stopped early; the same command continues" in capsys.readouterr().out
     assert answers(folder) == 1
     assert nothing_left(folder, scratch)
     monkeypatch.undo()
@@ -76,7 +76,7 @@ def test_no_room_for_a_recording(
     if not Path("/dev/full").exists():
         pytest.skip("there is no disk that is always full")
     with monkeypatch.context() as full:
-        full.setattr(Rows, "_path", lambda self, name: Path("/dev/full"))
+        full.setattr(RowWriter, "_path", lambda self, name: Path("/dev/full"))
         assert clew("probe", suite_file, "--store", folder, "--episodes", EPISODES) == 2
     said = capsys.readouterr().err
     assert "No space left on device" in said
@@ -112,7 +112,7 @@ def test_a_disk_that_is_full_at_the_end_keeps_what_was_written(
 
 def test_a_read_only_store_that_is_probed_can_be_shown(probed: Path, small: Suite) -> None:
     found = probe_runs(Store(probed, read_only=True), small.runs(), Protocol(EPISODES))
-    assert not any(each.fresh for each in found)
+    assert not any(each.new for each in found)
 
 
 @pytest.mark.parametrize("alien", [{}, [1], {"protocol": 3}, {"protocol": {"version": 3}}, None])
@@ -120,30 +120,37 @@ def test_a_sound_document_of_another_kind_is_measured_anew(
     folder: Path, small: Suite, alien: object
 ) -> None:
     run = Store(folder).run(small.runs()[0].config)
-    run.write_note(document.ROLE, alien)
-    assert document.read(run) is None
-    assert document.dated(Store(folder)) == []
+    run.write_note(stored.ROLE, alien)
+    assert stored.read_probes(run) is None
+    assert stored.past_measurements(Store(folder)) == []
+
+
+def dated(folder: Path) -> set[tuple[object, str]]:
+    found = stored.past_measurements(Store(folder))
+    return {(one.fields["seed"], one.when) for one in found}
 
 
 def test_other_versions_make_a_prediction_late_all_the_same(
     probed: Path, small: Suite, tmp_path: Path
 ) -> None:
     folder = copied(probed, tmp_path / "results")
-    now = {(one.fields["seed"], one.when) for one in document.dated(Store(folder))}
+    now = dated(folder)
     assert len(now) == 3
     for path in folder.rglob("probe.json"):
         seal, data = documents.read_any(path)
         old = {**data, "protocol": {**data["protocol"], "version": 1}, "agent": "another"}
         documents.write_document(path, seal, old)
-    assert not document.every(Store(folder))
-    assert {(one.fields["seed"], one.when) for one in document.dated(Store(folder))} == now
+    assert not stored.read_all_probes(Store(folder))
+    assert {
+        (one.fields["seed"], one.when) for one in stored.past_measurements(Store(folder))
+    } == now
 
 
 def test_merging_brings_the_documents(probed: Path, trained: Path, tmp_path: Path) -> None:
     for name, begun in (("new", None), ("trained", trained)):
         into = Store(copied(begun, tmp_path / name) if begun else tmp_path / name)
         merge(into, Store(probed, read_only=True))
-        told = [document.every(each) for each in (into, Store(probed, read_only=True))]
+        told = [stored.read_all_probes(each) for each in (into, Store(probed, read_only=True))]
         assert told[0] == told[1]
         assert len(told[0]) == 3
 
@@ -153,4 +160,4 @@ def test_a_run_whose_weights_are_damaged_is_skipped(folder: Path, small: Suite) 
     wrong.write_bytes(wrong.read_bytes()[:-40])
     (found,) = probe_runs(Store(folder), small.runs()[:1], Protocol(EPISODES))
     assert found.skipped == "it is begun, not finished"
-    assert found.untrained
+    assert found.unfinished

@@ -19,7 +19,8 @@ from clew.learner import Program, Settings
 from clew.learner.agent import Agent
 from clew.learner.evaluate import evaluate
 from clew.probes import replay
-from clew.probes.replay import Recording, flat, new_memory, record, state_size, stride
+from clew.probes.recording import Recording
+from clew.probes.replay import flatten, record, state_size, stride, untrained_backbone
 
 EPISODES, SEED = 12, 7
 SMALL = Settings(
@@ -81,7 +82,7 @@ def test_episodes_are_those_of_an_evaluation(both: tuple[str, Recording]) -> Non
 def stepper(case: str) -> Any:
     program, agent = program_of(case), agent_of(case)
     env, observations = program.env, program.observations
-    untrained = new_memory(program, agent, SEED, 0)
+    untrained = untrained_backbone(program, agent, SEED, 0)
 
     @jax.jit
     def step(state: Any, obs: Any, memories: Any, first: Any, key: Any) -> Any:
@@ -112,7 +113,7 @@ def by_hand(case: str, episode: int) -> list[dict[str, np.ndarray]]:
     for t in range(program.env.horizon):
         with jax.default_matmul_precision(program.precision):
             state, result, memories, encoded = step(state, obs, memories, first[t], keys[t])
-        memory, untrained = (np.asarray(flat(each))[0] for each in memories)
+        memory, untrained = (np.asarray(flatten(each))[0] for each in memories)
         found.append({"memory": memory, "observation": encoded, "untrained": untrained})
         obs = result.obs
         if result.terminated or result.truncated:
@@ -167,7 +168,7 @@ def test_large_states_are_halved_and_thinned(
 ) -> None:
     whole = recorded("path", tmp_path / "whole")
     monkeypatch.setattr(replay, "WIDE", 4)
-    monkeypatch.setattr(replay, "KEPT_BYTES", EPISODES * 24 * 8 * 2 // 2)
+    monkeypatch.setattr(replay, "MAX_BYTES", EPISODES * 24 * 8 * 2 // 2)
     few = recorded("path", tmp_path / "few")
     assert few.features["memory"].dtype == np.float16
     assert few.features["observation"].dtype == np.float32

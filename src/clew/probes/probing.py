@@ -1,4 +1,4 @@
-"""Probe the runs of a suite: replay, ask, fit, and write what was found beside each run."""
+"""Probe the runs of a suite: replay, fit, and write the results beside each run."""
 
 from __future__ import annotations
 
@@ -6,179 +6,182 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
-from clew.envs import Latent
 from clew.learner.playing import actor_from_arrays
 from clew.learner.program import Program
-from clew.probes import document
-from clew.probes.document import Document
-from clew.probes.fitting import Measured, measure
-from clew.probes.predictions.registering import clock
-from clew.probes.questions import Question, questions
-from clew.probes.replay import record, state_size
-from clew.probes.summary import summary
+from clew.probes.fitting import measure
+from clew.probes.predictions import utc_now
+from clew.probes.recording import Question, question_datasets
+from clew.probes.replay import Questions, record, state_size
+from clew.probes.results import QuestionResult, summarize
+from clew.probes.stored import (
+    ROLE,
+    VERSION,
+    StoredProbes,
+    StoredQuestion,
+    read_probes,
+    weights_digest,
+)
 from clew.store import RunFolder, Store, world_name
 from clew.suite import RunSpec
 from clew.validate import whole_number
 
 GROUP_BYTES, GROUP_QUESTIONS = 2**30, 128
-"""Runs are fitted together until their recordings are as large, or as many questions are asked:
-what a crash costs is one group."""
+"""Runs are fitted together until their recordings reach this size, or this many questions are
+asked: a crash costs one group."""
+
+OnProgress = Callable[[str, int, int], None]
+"""Called with "recording" or "fitting", how many are done, and of how many."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """What decides a result, besides the run."""
+    """The settings that a result depends on, besides the run."""
 
     episodes: int = 200
-    """Of the replay."""
+    """To replay."""
     seed: int = 0
-    """Of its levels, of the untrained memory, of the split and of the fits."""
+    """Of the levels, of the untrained memory, of the split and of the fits."""
 
     def __post_init__(self) -> None:
         whole_number("episodes", self.episodes, 3, 100_000)
         whole_number("seed", self.seed, 0, 2**32 - 1)
 
-    @property
-    def plain(self) -> dict[str, int]:
+    def to_json(self) -> dict[str, int]:
         """As it is stored."""
-        return {"version": document.VERSION, "episodes": self.episodes, "seed": self.seed}
+        return {"version": VERSION, "episodes": self.episodes, "seed": self.seed}
 
 
-class Probed(NamedTuple):
-    """How a run fared: its document, or why it has none."""
+class ProbedRun(NamedTuple):
+    """A run with its probes, or why it has none."""
 
     run: RunSpec
-    document: Document | None
+    probes: StoredProbes | None
     skipped: str = ""
-    fresh: bool = False
+    new: bool = False
     """Whether it was measured just now."""
-    untrained: bool = False
-    """Whether it is skipped because it is not finished."""
+    unfinished: bool = False
+    """Whether it is skipped because its training is not finished."""
 
 
-class Step(NamedTuple):
-    """How far it is, for whoever watches."""
-
-    what: Literal["recording", "fitting"]
-    done: int
-    total: int
-
-
-Watch = Callable[[Step], None]
-
-
-class _Todo(NamedTuple):
+class _PendingRun(NamedTuple):
     run: RunSpec
     folder: RunFolder
     program: Program
-    latent: Latent[Any, Any]
+    latent: Questions
     weights: str
 
 
-class _Recorded(NamedTuple):
-    todo: _Todo
+class _RecordedRun(NamedTuple):
+    pending: _PendingRun
     success: float
     questions: list[Question]
 
 
 def probe_runs(
-    store: Store, runs: Sequence[RunSpec], protocol: Protocol, watch: Watch = lambda step: None
-) -> list[Probed]:
-    """Every run's probes; those that are in the store already are taken from there."""
-    looked = [_look(store, run, protocol) for run in runs]
-    todo = [each for each in looked if isinstance(each, _Todo)]
-    if todo:
+    store: Store,
+    runs: Sequence[RunSpec],
+    protocol: Protocol,
+    on_progress: OnProgress = lambda what, done, total: None,
+) -> list[ProbedRun]:
+    """Probe every run; results that are in the store already are read from there."""
+    found = [_find(store, run, protocol) for run in runs]
+    pending = [one for one in found if isinstance(one, _PendingRun)]
+    if pending:
         store.require_writable()
-    done = {probed.run.identity: probed for probed in _probe(todo, protocol, watch)}
-    return [each if isinstance(each, Probed) else done[each.run.identity] for each in looked]
+    done = {probed.run.identity: probed for probed in _probe(pending, protocol, on_progress)}
+    return [one if isinstance(one, ProbedRun) else done[one.run.identity] for one in found]
 
 
-def _look(store: Store, run: RunSpec, protocol: Protocol) -> Probed | _Todo:
-    """What is there already, why there can be nothing, or what is to be done."""
+def _find(store: Store, run: RunSpec, protocol: Protocol) -> ProbedRun | _PendingRun:
+    """The stored result, why there can be none, or what is to be measured."""
     folder = store.run(run.config)
     status = folder.find().status
     if status != "finished":
         absent = status == "absent"
         why = "it is not in the store" if absent else f"it is {status}, not finished"
-        return Probed(run, None, why, untrained=True)
-    weights = document.weights_of(folder)
+        return ProbedRun(run, None, why, unfinished=True)
+    weights = weights_digest(folder)
     if weights is None:
-        return Probed(run, None, "its weights were not kept")
-    # a replay pays no bonus: arms that differ in it alone are one program to compile
+        return ProbedRun(run, None, "its weights were not kept")
+    # a replay pays no bonus: arms that differ in it alone share one program
     program = run.program("none")
     latent = program.env.latent()
     if latent is None:
-        return Probed(run, None, f"{world_name(run.config)} has no latent to ask about")
+        return ProbedRun(run, None, f"{world_name(run.config)} has no latent to ask about")
     if not state_size(program):
-        return Probed(run, None, f"{run.architecture} keeps nothing from step to step")
-    known = document.read(folder)
-    if known and (known["protocol"], known["agent"]) == (protocol.plain, weights):
-        return Probed(run, known)
-    return _Todo(run, folder, program, latent, weights)
+        return ProbedRun(run, None, f"{run.architecture} keeps nothing from step to step")
+    stored = read_probes(folder)
+    if stored and (stored["protocol"], stored["agent"]) == (protocol.to_json(), weights):
+        return ProbedRun(run, stored)
+    return _PendingRun(run, folder, program, latent, weights)
 
 
-def _probe(todo: Sequence[_Todo], protocol: Protocol, watch: Watch) -> Iterator[Probed]:
+def _probe(
+    pending: Sequence[_PendingRun], protocol: Protocol, on_progress: OnProgress
+) -> Iterator[ProbedRun]:
     """Record runs until there is enough to fit together, then fit; again until all are done."""
-    left = list(todo)
+    left = list(pending)
     while left:
         with tempfile.TemporaryDirectory(prefix="clew-probe-") as folder:
-            group: list[_Recorded] = []
+            group: list[_RecordedRun] = []
             size = asked = 0
             while left and size < GROUP_BYTES and asked < GROUP_QUESTIONS:
-                watch(Step("recording", len(todo) - len(left), len(todo)))
+                on_progress("recording", len(pending) - len(left), len(pending))
                 place = Path(folder) / str(len(group))
                 place.mkdir()
                 group.append(_record(left.pop(0), place, protocol))
                 size += sum(file.stat().st_size for file in place.iterdir())
                 asked += len(group[-1].questions)
-            watch(Step("recording", len(todo) - len(left), len(todo)))
-            yield from _fit(group, protocol, watch)
+            on_progress("recording", len(pending) - len(left), len(pending))
+            yield from _fit(group, protocol, on_progress)
 
 
-def _record(todo: _Todo, folder: Path, protocol: Protocol) -> _Recorded:
+def _record(pending: _PendingRun, folder: Path, protocol: Protocol) -> _RecordedRun:
     recording = record(
-        todo.program,
-        actor_from_arrays(todo.program, todo.folder.agent() or {}),
-        todo.latent,
+        pending.program,
+        actor_from_arrays(pending.program, pending.folder.agent() or {}),
+        pending.latent,
         folder,
         episodes=protocol.episodes,
         seed=protocol.seed,
-        untrained_seed=todo.run.seed,
+        untrained_seed=pending.run.seed,
     )
-    asked = questions(recording, todo.latent, folder)
-    return _Recorded(todo, float(recording.success.mean()), asked)
+    questions = question_datasets(recording, pending.latent.questions, folder)
+    return _RecordedRun(pending, float(recording.success.mean()), questions)
 
 
-def _fit(group: Sequence[_Recorded], protocol: Protocol, watch: Watch) -> Iterator[Probed]:
-    data = [q.data for each in group for q in each.questions if q.data is not None]
-    results = iter(measure(data, protocol.seed, lambda *far: watch(Step("fitting", *far))))
-    for each in group:
-        found = [None if q.data is None else next(results) for q in each.questions]
-        made = _document(each, found, protocol)
-        each.todo.folder.write_note(document.ROLE, made)
-        yield Probed(each.todo.run, made, fresh=True)
+def _fit(
+    group: Sequence[_RecordedRun], protocol: Protocol, on_progress: OnProgress
+) -> Iterator[ProbedRun]:
+    data = [q.data for one in group for q in one.questions if q.data is not None]
+    measured = iter(measure(data, protocol.seed, lambda *far: on_progress("fitting", *far)))
+    for one in group:
+        results = [None if q.data is None else next(measured) for q in one.questions]
+        probes = _to_store(one, results, protocol)
+        one.pending.folder.write_note(ROLE, probes)
+        yield ProbedRun(one.pending.run, probes, new=True)
 
 
-def _document(
-    recorded: _Recorded, found: Sequence[Measured | None], protocol: Protocol
-) -> Document:
-    return {
-        "protocol": protocol.plain,
-        "agent": recorded.todo.weights,
-        "when": clock(),
-        "success": recorded.success,
-        "tail_mean": recorded.todo.folder.result().get("tail_mean"),
-        "summary": summary([one for one in found if one is not None]),
-        "questions": [
-            {
-                "question": asked.name,
-                "rows": asked.rows,
-                "episodes": asked.episodes,
-                "why_not": asked.why_not or (one.reason if one else ""),
-                "measured": one.to_json() if one else None,
-            }
-            for asked, one in zip(recorded.questions, found, strict=True)
+def _to_store(
+    recorded: _RecordedRun, results: Sequence[QuestionResult | None], protocol: Protocol
+) -> StoredProbes:
+    return StoredProbes(
+        protocol=protocol.to_json(),
+        agent=recorded.pending.weights,
+        when=utc_now(),
+        success=recorded.success,
+        tail_mean=recorded.pending.folder.result().get("tail_mean"),
+        summary=summarize([one for one in results if one is not None]),
+        questions=[
+            StoredQuestion(
+                question=asked.name,
+                rows=asked.rows,
+                episodes=asked.episodes,
+                why_not=asked.why_not or (one.reason if one else ""),
+                measured=one.to_json() if one else None,
+            )
+            for asked, one in zip(recorded.questions, results, strict=True)
         ],
-    }
+    )

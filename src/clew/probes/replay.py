@@ -1,76 +1,53 @@
-"""Replay: the episodes of a fixed seed, and what the agent's memory held at every step of them."""
+"""Replay: episodes of a fixed seed, and the state of the agent's memory at every step of them."""
 
 from __future__ import annotations
 
-import dataclasses
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from clew.envs import Asked, Latent
-from clew.learner.agent import Agent, Backbone, act
+from clew.learner.agent import Agent, Backbone, MemoryState, act
 from clew.learner.program import Program
-from clew.probes.rows import Rows
+from clew.memory import Architecture
+from clew.probes.recording import Recording, RowWriter
 
 SEGMENT_BYTES = 32 * 2**20
-"""What one segment of time may bring from the device."""
-LONGEST = 64
+"""Features that one segment of time may bring from the device."""
+SEGMENT_STEPS = 64
 """Steps of a segment at most."""
 WIDE = 1024
-"""Larger states are kept in half precision."""
-KEPT_BYTES = 2 * 2**30
-"""Of one kind of feature on the disk, at most; of a memory too large for that, every second step
-is kept, or every third, and so on."""
+"""Larger states are stored in half precision."""
+MAX_BYTES = 2 * 2**30
+"""Of one kind of features on disk; if a memory is too large for that, only every second step is
+recorded, or every third, and so on."""
+
+Questions = Latent[PyTree, PyTree]
 
 
-@dataclasses.dataclass(frozen=True)
-class Recording:
-    """One run's episodes: whether they succeeded, and a row for each step that was asked about.
-
-    Rows are in the order of time, then of episodes. Features lie on the disk, in the folder that
-    was given, for as long as that exists.
-    """
-
-    success: Bool[np.ndarray, " episode"]
-    length: Int[np.ndarray, " episode"]
-    episode: Int[np.ndarray, " row"]
-    step: Int[np.ndarray, " row"]
-    asked: Bool[np.ndarray, "row question"]
-    answer: Bool[np.ndarray, "row question"]
-    since: Int[np.ndarray, "row question"]
-    features: dict[str, np.ndarray]
-    """memory: the actor's state after it has seen the step's observation, all of it, flat.
-    observation: what its encoder makes of that observation, which is what the memory is fed.
-    untrained: the state of a new memory of the same shape that is fed the same."""
-
-    @property
-    def bytes(self) -> int:
-        """On the disk."""
-        return sum(array.nbytes for array in self.features.values())
-
-
-class _Now(NamedTuple):
-    """Where all episodes stand."""
+class _Episodes(NamedTuple):
+    """The state of all episodes at one time."""
 
     t: Int[Array, ""]
-    states: Any
+    env_states: PyTree
     obs: Array
-    memory: Any
-    untrained: Any
-    known: Any
+    memory: MemoryState
+    untrained: MemoryState
+    known: PyTree
+    """What the latent carries."""
     alive: Bool[Array, " episode"]
     success: Bool[Array, " episode"]
     length: Int[Array, " episode"]
 
 
-class _Seen(NamedTuple):
-    """What a segment brings, [time, episode, …]."""
+class _Segment(NamedTuple):
+    """What is recorded of some steps, [time, episode, …]."""
 
     t: Int[Array, " time"]
     alive: Bool[Array, "time episode"]
@@ -83,7 +60,7 @@ class _Seen(NamedTuple):
 def record(
     program: Program,
     agent: Agent,
-    latent: Latent[Any, Any],
+    latent: Questions,
     folder: Path,
     *,
     episodes: int,
@@ -93,67 +70,72 @@ def record(
 ) -> Recording:
     """Play `episodes` episodes from reset to end, taking the likeliest action, and record them.
 
-    They are those of `clew.learner.evaluate` for the key of `seed`: of one world, the same levels
+    They are those of `clew.learner.evaluate` for the key of `seed`: in one world, the same levels
     for every run. `segment` is how many steps are recorded at once; it changes no result.
     """
     reset_key, step_key = jax.random.split(jax.random.key(seed))
-    untrained = new_memory(program, agent, seed, untrained_seed)
+    untrained = untrained_backbone(program, agent, seed, untrained_seed)
+    width = state_size(program)
+    steps = segment or segment_steps(width, episodes)
+    every = stride(width, episodes, program.env.horizon)
+    rows = RowWriter(folder, half=width > WIDE)
     with jax.default_matmul_precision(program.precision):
-        now = _begin(program, latent, agent, episodes, reset_key)
-        width = state_size(program)
-        steps = segment or segment_steps(width, episodes)
-        every = stride(width, episodes, program.env.horizon)
-        rows = Rows(folder, wide=width > WIDE)
+        now = _reset(program, latent, agent, episodes, reset_key)
         while bool(now.alive.any()):
-            now, seen = _segment(
-                program, latent, steps, width > WIDE, agent, untrained, step_key, now
-            )
-            _keep(rows, jax.device_get(seen), every)
-    columns, features = rows.finish(len(latent.questions))
-    return Recording(
-        success=np.asarray(now.success), length=np.asarray(now.length), **columns, features=features
-    )
+            now, seen = _play(program, latent, steps, width > WIDE, agent, untrained, step_key, now)
+            _write(rows, jax.device_get(seen), every)
+    return rows.finish(len(latent.questions), np.asarray(now.success), np.asarray(now.length))
 
 
-def new_memory(program: Program, agent: Agent, seed: int, untrained_seed: int) -> Backbone:
-    """The trained eyes before a memory that has learnt nothing."""
+def untrained_backbone(program: Program, agent: Agent, seed: int, untrained_seed: int) -> Backbone:
+    """The trained encoder with a randomly initialised memory."""
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 1), untrained_seed)
-    return eqx.tree_at(lambda backbone: backbone.memory, agent.actor, _new(program, key))
+    return eqx.tree_at(lambda backbone: backbone.memory, agent.actor, _new_memory(program, key))
 
 
 def state_size(program: Program) -> int:
-    """Numbers in the state of the actor's memory; 0 for one that keeps nothing."""
+    """Numbers in the state of the actor's memory; 0 if it has no state."""
     agent = jax.eval_shape(program.agent, jax.random.key(0))
     state = jax.eval_shape(lambda: agent.actor.memory.initial_state())
     return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(state))
 
 
 def segment_steps(width: int, episodes: int) -> int:
-    """As many as fit, a power of two."""
+    """As many as fit into `SEGMENT_BYTES`, a power of two."""
     fit = SEGMENT_BYTES // (episodes * 2 * (2 if width > WIDE else 4) * max(width, 1))
-    return min(LONGEST, 1 << max(fit.bit_length() - 1, 0))
+    return min(SEGMENT_STEPS, 1 << max(fit.bit_length() - 1, 0))
 
 
 def stride(width: int, episodes: int, horizon: int) -> int:
-    """Every how many steps there is room for a row, if no episode ended early."""
+    """Every how many steps a row fits into `MAX_BYTES`, if no episode ends early."""
     whole = episodes * horizon * width * (2 if width > WIDE else 4)
-    return max(1, -(-whole // KEPT_BYTES))
+    return max(1, -(-whole // MAX_BYTES))
+
+
+def flatten(state: MemoryState, half: bool = False) -> Float[Array, "episode number"]:
+    """A memory's state as one vector an episode: its leaves in order."""
+    leaves = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(state)]
+    whole = jnp.concatenate(leaves, -1)
+    if not half:
+        return whole
+    largest = float(jnp.finfo(jnp.float16).max)
+    return jnp.clip(whole, -largest, largest).astype(jnp.float16)
 
 
 @partial(jax.jit, static_argnums=0)
-def _new(program: Program, key: PRNGKeyArray) -> Any:
+def _new_memory(program: Program, key: PRNGKeyArray) -> Architecture:
     return program.agent(key).actor.memory
 
 
 @partial(jax.jit, static_argnums=(0, 1, 3))
-def _begin(
-    program: Program, latent: Latent[Any, Any], agent: Agent, n: int, key: PRNGKeyArray
-) -> _Now:
+def _reset(
+    program: Program, latent: Questions, agent: Agent, n: int, key: PRNGKeyArray
+) -> _Episodes:
     states, obs = jax.vmap(program.env.reset)(jax.random.split(key, n))
     empty = agent.actor.initial_state(n)
-    return _Now(
+    return _Episodes(
         t=jnp.int32(0),
-        states=states,
+        env_states=states,
         obs=obs,
         memory=empty,
         untrained=empty,
@@ -165,32 +147,31 @@ def _begin(
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _segment(
+def _play(
     program: Program,
-    latent: Latent[Any, Any],
+    latent: Questions,
     steps: int,
     half: bool,
     agent: Agent,
     untrained: Backbone,
     step_key: PRNGKeyArray,
-    start: _Now,
-) -> tuple[_Now, _Seen]:
+    start: _Episodes,
+) -> tuple[_Episodes, _Segment]:
     env, observations = program.env, program.observations
     tables = [backbone.encode_table(observations) for backbone in (agent.actor, untrained)]
 
-    def step(now: _Now, _: None) -> tuple[_Now, _Seen]:
+    def step(now: _Episodes, _: None) -> tuple[_Episodes, _Segment]:
         n = len(now.alive)
         first = jnp.full(n, now.t == 0)
         acted = act(agent, observations, tables[0], now.memory, now.obs, first)
-        other, _unused = untrained.step(
-            now.untrained, untrained.encode(observations, tables[1], now.obs), first
-        )
-        known, questions = jax.vmap(latent.look)(now.known, now.states)
+        encoding = untrained.encode(observations, tables[1], now.obs)
+        other, _unused = untrained.step(now.untrained, encoding, first)
+        known, questions = jax.vmap(latent.look)(now.known, now.env_states)
         keys = jax.random.split(jax.random.fold_in(step_key, now.t), n)
-        states, result = jax.vmap(env.step)(now.states, acted.action, keys)
-        after = _Now(
+        states, result = jax.vmap(env.step)(now.env_states, acted.action, keys)
+        after = _Episodes(
             t=now.t + 1,
-            states=states,
+            env_states=states,
             obs=result.obs,
             memory=acted.memory,
             untrained=other,
@@ -199,41 +180,22 @@ def _segment(
             success=now.success | (now.alive & result.success),
             length=now.length + now.alive,
         )
-        kept = _Seen(
-            now.t,
-            now.alive,
-            questions,
-            flat(acted.memory, half),
-            acted.embedding,
-            flat(other, half),
-        )
-        return after, kept
+        vectors = (flatten(acted.memory, half), acted.embedding, flatten(other, half))
+        return after, _Segment(now.t, now.alive, questions, *vectors)
 
     return jax.lax.scan(step, start, None, steps)
 
 
-def flat(state: Any, half: bool = False) -> Float[Array, "episode number"]:
-    """A memory's state as one vector an episode: its leaves in order."""
-    leaves = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(state)]
-    whole = jnp.concatenate(leaves, -1)
-    if not half:
-        return whole
-    most = float(jnp.finfo(jnp.float16).max)
-    return jnp.clip(whole, -most, most).astype(jnp.float16)
-
-
-def _keep(rows: Rows, seen: Any, every: int) -> None:
-    """Write down the steps of a `_Seen`, off the device, at which something is asked."""
-    asked = seen.questions.asked
-    wanted = seen.alive & asked.any(-1) & (seen.t % every == 0)[:, None]
-    step, episode = np.nonzero(wanted)
+def _write(rows: RowWriter, segment: _Segment, every: int) -> None:
+    """Append the steps at which a question has an answer."""
+    asked, t = segment.questions.asked, np.asarray(segment.t)
+    wanted = np.asarray(segment.alive & asked.any(-1) & (t % every == 0)[:, None])
+    time, episode = np.nonzero(wanted)
+    columns = {
+        name: np.asarray(column)[wanted] for name, column in segment.questions._asdict().items()
+    }
+    features = ("memory", "observation", "untrained")
     rows.add(
-        {
-            "episode": episode,
-            "step": seen.t[step],
-            "asked": asked[wanted],
-            "answer": seen.questions.answer[wanted],
-            "since": seen.questions.since[wanted],
-        },
-        {name: getattr(seen, name)[wanted] for name in ("memory", "observation", "untrained")},
+        {"episode": episode, "step": t[time], **columns},
+        {name: np.asarray(getattr(segment, name))[wanted] for name in features},
     )

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from clew.probes.fitting.ages import by_since
-from clew.probes.fitting.auc import auc
+from clew.probes.fitting.auc import auc, auc_by_delay
 
 rows = st.lists(
     st.tuples(st.booleans(), st.sampled_from([-1.5, 0.0, 1e-9, 1.0]) | st.floats(-9, 9)),
@@ -34,11 +33,11 @@ def test_turning_the_labels_round_turns_the_area_round(rows) -> None:
 
 
 @given(rows, st.integers(0, 2**32))
-def test_ages_of_the_cue_are_powers_of_two(rows, seed) -> None:
+def test_delays_are_binned_by_powers_of_two(rows, seed) -> None:
     labels, scores = np.array([y for y, _ in rows]), np.array([s for _, s in rows])
     rng = np.random.default_rng(seed)
     since, episode = rng.integers(-1, 40, len(rows)), rng.integers(0, 5, len(rows))
-    bins = by_since(labels, episode, since, {"memory": scores})
+    bins = auc_by_delay(labels, episode, since, {"memory": scores})
     assert sum(each.rows for each in bins) == (since >= 0).sum()
     for each in bins:
         here = (since >= each.low) & (since <= each.high)

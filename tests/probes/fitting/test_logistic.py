@@ -2,23 +2,29 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from clew.probes.fitting import logistic, mlp
-from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, Problem, Solved, solve
-from clew.probes.fitting.rotation import rotation
+from clew.probes.fitting.components import fit_components
+from clew.probes.fitting.logistic import (
+    PENALTIES,
+    TOLERANCE,
+    Problem,
+    RegularisationPath,
+    solve,
+)
 
-ROWS, SIZE, ROOM = 300, 12, 2 * logistic.BLOCK
+ROWS, SIZE, PADDED = 300, 12, 2 * logistic.BLOCK
 
 
-def solved(z: np.ndarray, y: np.ndarray) -> Solved:
-    """In a shape with room to spare whose filling must not matter."""
-    x = np.full((ROOM, SIZE + 1), 7.0, np.float32)
+def solved(z: np.ndarray, y: np.ndarray) -> RegularisationPath:
+    """With padding, whose content must not matter."""
+    x = np.full((PADDED, SIZE + 1), 7.0, np.float32)
     x[: len(z)] = 0
     x[: len(z), : z.shape[1]], x[: len(z), -1] = z, 1
-    labels = np.ones(ROOM, np.float32)
+    labels = np.ones(PADDED, np.float32)
     labels[: len(z)] = y
     return solve([(Problem(x, labels, np.array(len(z), np.int32)),)])[0]
 
@@ -39,14 +45,13 @@ def test_agrees_with_scikit_learn(seed: int, noise: float, uneven: float, rows: 
     x, standard = mixed(seed, rows, uneven)
     rng = np.random.default_rng([seed, 1])
     y = standard @ rng.standard_normal(SIZE) + noise * rng.logistic(size=rows) > 0.3
-    if y.all() or not y.any():
-        return
-    found = rotation(x, np.arange(rows), 0)
+    assume(y.any() and not y.all())
+    found = fit_components(x, np.arange(rows), 0)
     assert isinstance(found, tuple)
     z = found[1]
     ours = solved(z, y)
-    for l2, w, left in zip(PENALTIES, *ours, strict=True):
-        assert left < TOLERANCE
+    for l2, w, decrement in zip(PENALTIES, *ours, strict=True):
+        assert decrement < TOLERANCE
         theirs = LogisticRegression(C=1 / (rows * l2), tol=1e-9, max_iter=100_000)
         expected = theirs.fit(standard, y).decision_function(standard)
         logits = z @ w[: z.shape[1]] + w[-1]
@@ -56,13 +61,13 @@ def test_agrees_with_scikit_learn(seed: int, noise: float, uneven: float, rows: 
 @settings(max_examples=10)
 @given(st.integers(0, 2**32), st.floats(-6, 6), st.integers(2, 40), st.booleans())
 def test_every_fit_converges(seed: int, scale: float, rows: int, separable: bool) -> None:
-    # as few rows as a small replay has, and features of any size: all of them can be told apart
+    # as few rows as a small replay has, and features of any size: all of it is separable
     rng = np.random.default_rng(seed)
     z = np.exp(scale) * rng.standard_normal((rows, SIZE))
     y = z[:, 0] > 0 if separable else rng.integers(0, 2, rows)
     ours = solved(z.astype(np.float32), y)
     assert np.isfinite(ours.w).all()
-    assert (ours.left < TOLERANCE).all()
+    assert (ours.decrement < TOLERANCE).all()
 
 
 def test_a_stronger_penalty_gives_smaller_weights() -> None:
@@ -81,12 +86,12 @@ def test_the_better_stage_is_chosen_and_the_earliest_of_equals() -> None:
     x = np.array([[-1.0, 1], [0, 1], [1, 1]])
     labels = np.array([1, 0, 1])
     nothing, bend = np.zeros((2, 2)), np.array([[1.0, -1], [0, 0]])
-    stages = mlp.Mlp(
-        w=np.zeros((3, 2)),
-        first=np.stack((nothing, bend, 2 * bend)),
-        last=np.array([[0.0, 0], [1, 1], [1, 1]]),
+    stages = mlp.MlpProbe(
+        linear=np.zeros((3, 2)),
+        hidden=np.stack((nothing, bend, 2 * bend)),
+        out=np.array([[0.0, 0], [1, 1], [1, 1]]),
     )
     best = mlp.choose(np.zeros(2), stages, x, labels)
-    np.testing.assert_array_equal(best.first, bend)
-    lines = mlp.choose(np.array([1.0, 0]), stages, x, np.array([0, 1, 1]))
-    assert not lines.first.any(), "a line is enough"
+    np.testing.assert_array_equal(best.hidden, bend)
+    line = mlp.choose(np.array([1.0, 0]), stages, x, np.array([0, 1, 1]))
+    assert not line.hidden.any(), "a line is enough"

@@ -56,7 +56,7 @@ def page(
 
     `compared` comes from `against_paper` or `against`; `formal` says of (environment, reward) what
     was proved of it (`clew.machines.tasks`); `configuration` is shown as it is, and so are
-    `notes`, before the answer; `probes` is a `clew.probes.section.Section`.
+    `notes`, before the answer; `probes` is a `clew.probes.report.ProbeSection`.
     """
     given = verdicts(statistics)
     lacking = statistics.gaps

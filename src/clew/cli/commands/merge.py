@@ -10,7 +10,7 @@ from clew.cli.parsing import IntoPath, SourcePath
 from clew.cli.progress import console_for
 from clew.cli.registry import register
 from clew.cli.training import EXIT_FAILED
-from clew.probes.predictions.merging import bring_predictions
+from clew.probes.predictions import merge_registrations
 from clew.store import Store
 from clew.store import merge as merge_stores
 from clew.validate import BadInput
@@ -43,7 +43,7 @@ def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
     opened = Store(source, read_only=True)
     ours = Store(into)
     done = dataclasses.asdict(merge_stores(ours, opened))
-    done["predictions"], broken = bring_predictions(ours, opened)
+    done["predictions"], broken = merge_registrations(ours, opened)
     done["damaged"] += broken
     console = console_for(json)
     if json:

@@ -60,7 +60,7 @@ def write_page(
     from clew.analysis import Statistics, read_store
     from clew.analysis.report import write_report
     from clew.cli.task_verdicts import proofs
-    from clew.probes.section import probe_section
+    from clew.probes.report import probe_section
 
     with Progress(console=console, transient=True) as bars:
 

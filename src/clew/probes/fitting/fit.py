@@ -1,4 +1,4 @@
-"""Fit all probes of a suite: few programs for all of them, and every core at work."""
+"""Fit and score all probes of a suite: few programs for all of them, and every core at work."""
 
 from __future__ import annotations
 
@@ -10,177 +10,191 @@ from typing import NamedTuple
 import numpy as np
 
 from clew.probes.fitting import mlp
-from clew.probes.fitting.ages import by_since
-from clew.probes.fitting.auc import auc, by_column
-from clew.probes.fitting.data import MEMORY, Dataset
-from clew.probes.fitting.each import in_lanes, on_a_cpu
-from clew.probes.fitting.jobs import WIDTHS, Job, Plan, Prepared, jobs_of, plan, prepare
-from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, Solved, solve
-from clew.probes.fitting.measured import CONTROLS, NAN, PLANTED, SPLITS, Measured, Probe
+from clew.probes.fitting.auc import auc, auc_by_delay
+from clew.probes.fitting.dataset import Dataset
+from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, RegularisationPath, solve
+from clew.probes.fitting.parallel import on_cpu, parallel_map
+from clew.probes.fitting.problems import (
+    WIDTHS,
+    FeatureSet,
+    Reduced,
+    SplitDataset,
+    feature_sets,
+    reduce_features,
+    split_dataset,
+)
+from clew.probes.results import (
+    MEMORY,
+    NAN,
+    PLANTED,
+    SPLITS,
+    ProbeScores,
+    QuestionResult,
+    strongest_control,
+)
 
 BATCH = 16
-"""Jobs that an accelerator is given at once."""
+"""Feature sets that an accelerator is given at once."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What came of one job."""
+    """The probes of one feature set."""
 
-    probe: Probe
-    scores: np.ndarray | None = None
+    scores: ProbeScores
+    logits: np.ndarray | None = None
     """The linear probe's, of the test rows."""
-    participation: float = NAN
-    checks: Mapping[str, Probe] = field(default_factory=dict)
-    """Of the memory: labels that say nothing about it, and a signal that is in it."""
+    participation_ratio: float = NAN
+    checks: Mapping[str, ProbeScores] = field(default_factory=dict)
+    """For the memory: the scores with shuffled labels and with the planted signal."""
 
 
 def measure(
     datasets: Sequence[Dataset], seed: int, progress: Callable[[int, int], None] | None = None
-) -> list[Measured]:
-    """What can be told from each dataset; `progress` hears how many fits are done, of how many.
+) -> list[QuestionResult]:
+    """Probe each dataset; `progress` is told how many feature sets are done, of how many.
 
-    A dataset, or a set of features, that nothing can be told from is answered with the reason.
+    A dataset, or a feature set, that cannot be probed has the reason in its result.
     """
-    plans = [plan(data, seed) for data in datasets]
-    jobs = [job for each in plans for job in jobs_of(each, seed)]
+    splits = [split_dataset(data, seed) for data in datasets]
+    todo = [one for split in splits for one in feature_sets(split, seed)]
     fitted: dict[tuple[int, str], Fitted] = {}
     report = progress or (lambda done, total: None)
-    report(0, len(jobs))
-    batches = _batches(jobs)
-    for some, found in zip(batches, in_lanes(partial(_fit, seed=seed), batches), strict=True):
-        fitted |= {(id(job.plan), job.name): one for job, one in zip(some, found, strict=True)}
-        report(len(fitted), len(jobs))
-    return [_measured(p, {n: f for (of, n), f in fitted.items() if of == id(p)}) for p in plans]
+    report(0, len(todo))
+    batches = _batches(todo)
+    for batch, found in zip(batches, parallel_map(partial(_fit, seed=seed), batches), strict=True):
+        fitted |= {(id(b.split), b.name): one for b, one in zip(batch, found, strict=True)}
+        report(len(fitted), len(todo))
+    return [_result(s, {n: f for (of, n), f in fitted.items() if of == id(s)}) for s in splits]
 
 
-def _batches(jobs: Sequence[Job]) -> list[Sequence[Job]]:
+def _batches(todo: Sequence[FeatureSet]) -> list[Sequence[FeatureSet]]:
     """One by one on a CPU; on an accelerator, several of about one width."""
-    if on_a_cpu():
-        return [[job] for job in jobs]
-    alike = sorted(jobs, key=lambda job: min(job.features.shape[1], len(job.train)))
+    if on_cpu():
+        return [[one] for one in todo]
+    alike = sorted(todo, key=lambda one: min(one.features.shape[1], len(one.train)))
     return [alike[start : start + BATCH] for start in range(0, len(alike), BATCH)]
 
 
-def _fit(jobs: Sequence[Job], seed: int) -> list[Fitted]:
-    """Those that have one width together: what is found must not depend on who else is there."""
-    ready = [prepare(job, seed) for job in jobs]
+def _fit(batch: Sequence[FeatureSet], seed: int) -> list[Fitted]:
+    """Those of one width are fitted together; the results do not depend on who else is there."""
+    reduced = [reduce_features(one, seed) for one in batch]
     fitted = {
-        number: Fitted(Probe(size=job.features.shape[1], reason=each))
-        for number, (job, each) in enumerate(zip(jobs, ready, strict=True))
-        if isinstance(each, str)
+        number: Fitted(ProbeScores(size=of.features.shape[1], reason=one))
+        for number, (of, one) in enumerate(zip(batch, reduced, strict=True))
+        if isinstance(one, str)
     }
     for width in WIDTHS:
         alike = {
-            number: each
-            for number, each in enumerate(ready)
-            if isinstance(each, Prepared) and each.width == width
+            number: one
+            for number, one in enumerate(reduced)
+            if isinstance(one, Reduced) and one.width == width
         }
         if alike:
             fitted |= zip(alike, _fit_alike([*alike.values()], seed), strict=True)
-    return [fitted[number] for number in range(len(jobs))]
+    return [fitted[number] for number in range(len(batch))]
 
 
-def _fit_alike(ready: Sequence[Prepared], seed: int) -> list[Fitted]:
-    problems = [each.problems() for each in ready]
-    solved = iter(solve([(one,) for some in problems for one in some]))
-    lines = [
-        [_choose(each, number, next(solved)) for number in range(len(some))]
-        for each, some in zip(ready, problems, strict=True)
+def _fit_alike(reduced: Sequence[Reduced], seed: int) -> list[Fitted]:
+    problems = [one.problems() for one in reduced]
+    paths = iter(solve([(problem,) for some in problems for problem in some]))
+    linear = [
+        [_best_penalty(one, target, next(paths)) for target in range(len(some))]
+        for one, some in zip(reduced, problems, strict=True)
     ]
-    pairs = [
-        (one, line.w, np.uint32(seed))
-        for some, each in zip(problems, lines, strict=True)
-        for one, line in zip(some, each, strict=True)
+    starts = [
+        (problem, probe.w, np.uint32(seed))
+        for some, probes in zip(problems, linear, strict=True)
+        for problem, probe in zip(some, probes, strict=True)
     ]
-    networks = iter(mlp.train(pairs))
+    stages = iter(mlp.train(starts))
     return [
-        _score(each, some, [next(networks) for _ in some])
-        for each, some in zip(ready, lines, strict=True)
+        _score(one, probes, [next(stages) for _ in probes])
+        for one, probes in zip(reduced, linear, strict=True)
     ]
 
 
-class _Line(NamedTuple):
-    """A logistic probe: that of the best penalty."""
-
+class _LinearProbe(NamedTuple):
     w: np.ndarray
     l2: float
     unconverged: int
-    """Penalties whose fits did not end where they should."""
+    """Penalties for which the fit did not converge."""
 
 
-def _choose(ready: Prepared, label: int, solved: Solved) -> _Line:
-    labels = ready.job.labels[ready.job.validation, label]
-    seen = ready.seen("validation", label)
-    best = int(np.argmax(by_column(labels, seen @ ready.trimmed(solved.w).T)))
-    failed = len(PENALTIES) - int((solved.left < TOLERANCE).sum())
-    return _Line(np.asarray(solved.w[best]), PENALTIES[best], failed)
+def _best_penalty(reduced: Reduced, target: int, path: RegularisationPath) -> _LinearProbe:
+    """The probe with the best AUC in the validation episodes."""
+    labels = reduced.of.targets[reduced.of.validation, target]
+    logits = reduced.inputs("validation", target) @ reduced.unpadded(path.w).T
+    best = int(np.argmax([auc(labels, column) for column in logits.T]))
+    unconverged = len(PENALTIES) - int((path.decrement < TOLERANCE).sum())
+    return _LinearProbe(np.asarray(path.w[best]), PENALTIES[best], unconverged)
 
 
-def _score(ready: Prepared, lines: Sequence[_Line], networks: Sequence[mlp.Mlp]) -> Fitted:
-    """AUCs in the test rows, of every label."""
-    job = ready.job
-    truth, validation = job.labels[job.plan.rows["test"]].T, job.labels[job.validation].T
-    w = ready.trimmed(np.stack([line.w for line in lines]))
-    probes, scores = [], []
-    for number, (stages, line, found) in enumerate(zip(networks, w, lines, strict=True)):
-        test = ready.seen("test", number)
-        scores.append(test @ line)
-        several = mlp.Mlp(ready.trimmed(stages.w), ready.trimmed(stages.first), stages.last)
-        best = mlp.choose(line, several, ready.seen("validation", number), validation[number])
-        probes.append(
-            Probe(
-                auc(truth[number], scores[-1]), auc(truth[number], mlp.logits(best, test)),
-                found.l2, job.features.shape[1], len(job.train), ready.turn.kept, found.unconverged,
+def _score(
+    reduced: Reduced, linear: Sequence[_LinearProbe], stages: Sequence[mlp.MlpProbe]
+) -> Fitted:
+    """AUCs in the test rows, of every target."""
+    of = reduced.of
+    truth, validation = of.targets[of.split.rows["test"]].T, of.targets[of.validation].T
+    weights = reduced.unpadded(np.stack([probe.w for probe in linear]))
+    scores, logits = [], []
+    for target, (probe, w, several) in enumerate(zip(linear, weights, stages, strict=True)):
+        test = reduced.inputs("test", target)
+        logits.append(test @ w)
+        unpadded = mlp.MlpProbe(
+            reduced.unpadded(several.linear), reduced.unpadded(several.hidden), several.out
+        )
+        best = mlp.choose(w, unpadded, reduced.inputs("validation", target), validation[target])
+        scores.append(
+            ProbeScores(
+                linear=auc(truth[target], logits[-1]),
+                mlp=auc(truth[target], mlp.logits(best, test)),
+                l2=probe.l2,
+                size=of.features.shape[1],
+                fitted=len(of.train),
+                kept=reduced.components.explained,
+                unconverged=probe.unconverged,
             )
-        )  # fmt: skip
-    return Fitted(probes[0], scores[0], ready.turn.participation, _checks(probes[1:]))
+        )
+    ratio = reduced.components.participation_ratio
+    return Fitted(scores[0], logits[0], ratio, _checks(scores[1:]))
 
 
-def _checks(probes: Sequence[Probe]) -> dict[str, Probe]:
-    """Of the swapped labels together, and of the planted signal, which comes last."""
-    if not probes:
+def _checks(scores: Sequence[ProbeScores]) -> dict[str, ProbeScores]:
+    """The shuffled labels together, and the planted signal, which comes last."""
+    if not scores:
         return {}
-    *swapped, planted = probes
-    null = replace(
+    *shuffles, planted = scores
+    shuffled = replace(
         planted,
-        linear=float(np.mean([each.linear for each in swapped])),
-        mlp=float(np.mean([each.mlp for each in swapped])),
+        linear=float(np.mean([one.linear for one in shuffles])),
+        mlp=float(np.mean([one.mlp for one in shuffles])),
         l2=NAN,
-        unconverged=sum(each.unconverged for each in swapped),
+        unconverged=sum(one.unconverged for one in shuffles),
     )
-    return {"shuffled": null, PLANTED: planted}
+    return {"shuffled": shuffled, PLANTED: planted}
 
 
-def _measured(plan: Plan, fitted: Mapping[str, Fitted]) -> Measured:
-    data, test = plan.data, plan.rows["test"]
-    rows = {name: len(plan.rows[name]) for name in SPLITS}
-    episodes = {name: len(np.unique(data.episode[plan.rows[name]])) for name in SPLITS}
-    if plan.reason:
-        return Measured(rows=rows, episodes=episodes, reason=plan.reason)
+def _result(split: SplitDataset, fitted: Mapping[str, Fitted]) -> QuestionResult:
+    data, test = split.data, split.rows["test"]
+    rows = {name: len(split.rows[name]) for name in SPLITS}
+    episodes = {name: len(np.unique(data.episode[split.rows[name]])) for name in SPLITS}
+    if split.reason:
+        return QuestionResult(rows=rows, episodes=episodes, reason=split.reason)
     memory = fitted[MEMORY]
-    probes = {name: each.probe for name, each in fitted.items()}
-    probes |= memory.checks
-    scores = {name: each.scores for name, each in fitted.items() if each.scores is not None}
-    strongest, linear = _strongest(probes, "linear")
-    _, small = _strongest(probes, "mlp")
-    return Measured(
+    probes = {**{name: one.scores for name, one in fitted.items()}, **memory.checks}
+    logits = {name: one.logits for name, one in fitted.items() if one.logits is not None}
+    strongest, control = strongest_control({name: one.linear for name, one in probes.items()})
+    _, mlp_control = strongest_control({name: one.mlp for name, one in probes.items()})
+    reason = memory.scores.reason
+    return QuestionResult(
         probes=probes,
         rows=rows,
         episodes=episodes,
-        selectivity=memory.probe.linear - linear,
-        mlp_selectivity=memory.probe.mlp - small,
-        strongest="" if memory.probe.reason else strongest,
-        effective_dimension=memory.participation,
-        by_since=by_since(data.labels[test], data.episode[test], data.since[test], scores),
-        reason=memory.probe.reason and f"the memory cannot be probed: {memory.probe.reason}",
+        selectivity=memory.scores.linear - control,
+        mlp_selectivity=memory.scores.mlp - mlp_control,
+        strongest="" if reason else strongest,
+        effective_dimension=memory.participation_ratio,
+        by_since=auc_by_delay(data.labels[test], data.episode[test], data.since[test], logits),
+        reason=reason and f"the memory cannot be probed: {reason}",
     )
-
-
-def _strongest(probes: Mapping[str, Probe], kind: str) -> tuple[str, float]:
-    """The control with the highest AUC; a control below chance is no weaker than chance."""
-    found = {"chance": 0.5}
-    for name in CONTROLS:
-        value = getattr(probes[name], kind) if name in probes else NAN
-        if value > 0.5:
-            found[name] = value
-    return max(found.items(), key=lambda item: item[1])

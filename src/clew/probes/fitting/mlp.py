@@ -1,14 +1,15 @@
-"""A small MLP probe: the logistic probe, and a hidden layer that may correct it.
+"""The MLP probe: the linear probe plus a hidden layer that may correct it.
 
 It starts as the solved logistic probe, and of the states that training passes through, the one
 with the best AUC in the validation episodes is kept; so it differs from the linear probe only where
-something that is not linear is found.
+something nonlinear is found.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,65 +17,70 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from clew.probes.fitting.auc import auc
-from clew.probes.fitting.each import Each
 from clew.probes.fitting.logistic import Problem
+from clew.probes.fitting.parallel import Batched
 
 HIDDEN = 32
 STEPS = 50
 STAGES = 8
-"""Training is `STAGES` times `STEPS` steps of Adam; a probe is chosen from the ends of stages."""
+"""Training is `STAGES` times `STEPS` steps of Adam; the probe is chosen from the ends of stages."""
 BATCH = 256
-RATE = 5e-3
+LEARNING_RATE = 5e-3
 
 
-class Mlp(NamedTuple):
-    """logit = x w + relu(x first) last, where x ends in a 1."""
+class MlpProbe(NamedTuple):
+    """logit = x linear + relu(x hidden) out, where x ends in a 1."""
 
-    w: Float[Array | np.ndarray, "*n feature"]
-    first: Float[Array | np.ndarray, "*n feature hidden"]
-    last: Float[Array | np.ndarray, "*n hidden"]
-
-
-def logits(probe: Mlp, x: np.ndarray) -> np.ndarray:
-    """What one probe makes of rows of features that end in a 1."""
-    return x @ probe.w + np.maximum(x @ probe.first, 0) @ probe.last
+    linear: Float[Array | np.ndarray, "*n feature"]
+    hidden: Float[Array | np.ndarray, "*n feature hidden"]
+    out: Float[Array | np.ndarray, "*n hidden"]
 
 
-def choose(linear: np.ndarray, probes: Mlp, x: np.ndarray, labels: np.ndarray) -> Mlp:
-    """The best of a logistic probe and the stages after it; the earliest of equals."""
-    nothing = np.zeros_like(probes.first[0]), np.zeros_like(probes.last[0])
-    stages = [Mlp(linear, *nothing), *(Mlp(*each) for each in zip(*probes, strict=True))]
-    return max(stages, key=lambda probe: auc(labels, logits(probe, x)))
+Carry = tuple[MlpProbe, optax.OptState]
 
 
-def _train(problem: Problem, w: Float[Array, " feature"], seed: Int[Array, ""]) -> Mlp:
+def logits(probe: MlpProbe, x: np.ndarray) -> np.ndarray:
+    """The logits of rows of features that end in a 1."""
+    return x @ probe.linear + np.maximum(x @ probe.hidden, 0) @ probe.out
+
+
+def choose(linear: np.ndarray, stages: MlpProbe, x: np.ndarray, labels: np.ndarray) -> MlpProbe:
+    """The best of a linear probe and the training stages after it; the earliest of equals."""
+    zero = np.zeros_like(stages.hidden[0]), np.zeros_like(stages.out[0])
+    probes = [MlpProbe(linear, *zero), *(MlpProbe(*one) for one in zip(*stages, strict=True))]
+    return max(probes, key=lambda probe: auc(labels, logits(probe, x)))
+
+
+def _train(
+    problem: Problem, w: Float[Array | np.ndarray, " feature"], seed: Int[Array, ""] | np.uint32
+) -> MlpProbe:
     """From a logistic probe `w`: the ends of all stages, [stage, …]."""
     x, y, rows = problem
-    begin, go = jax.random.split(jax.random.key(seed))
-    spread = jax.random.normal(begin, (x.shape[1], HIDDEN))
-    # rows that do not count are 0
+    init_key, batch_key = jax.random.split(jax.random.key(seed))
+    noise = jax.random.normal(init_key, (x.shape[1], HIDDEN))
+    # the padding rows are 0
     variance = jnp.square(x).sum() / rows
-    probe = Mlp(w, spread / jnp.sqrt(variance), jnp.zeros(HIDDEN))
-    adam = optax.adam(RATE)
+    probe = MlpProbe(w, noise / jnp.sqrt(variance), jnp.zeros(HIDDEN))
+    adam = optax.adam(LEARNING_RATE)
 
-    def loss(probe: Mlp, chosen: Int[Array, " row"]) -> Float[Array, ""]:
-        some = x[chosen]
-        z = some @ probe.w + jax.nn.relu(some @ probe.first) @ probe.last
-        return optax.sigmoid_binary_cross_entropy(z, y[chosen]).mean()
+    def loss(probe: MlpProbe, batch: Int[Array, " row"]) -> Float[Array, ""]:
+        some = x[batch]
+        z = some @ probe.linear + jax.nn.relu(some @ probe.hidden) @ probe.out
+        return optax.sigmoid_binary_cross_entropy(z, y[batch]).mean()
 
-    def step(carry: tuple[Mlp, optax.OptState], chosen: Int[Array, " row"]) -> tuple:
+    def step(carry: Carry, batch: Int[Array, " row"]) -> tuple[Carry, None]:
         probe, state = carry
-        change, state = adam.update(jax.grad(loss)(probe, chosen), state)
-        return (optax.apply_updates(probe, change), state), None
+        updates, state = adam.update(jax.grad(loss)(probe, batch), state)
+        return (eqx.apply_updates(probe, updates), state), None
 
-    def stage(carry: tuple[Mlp, optax.OptState], chosen: Int[Array, "step row"]) -> tuple:
-        carry, _ = jax.lax.scan(step, carry, chosen)
+    def stage(carry: Carry, batches: Int[Array, "step row"]) -> tuple[Carry, MlpProbe]:
+        carry, _ = jax.lax.scan(step, carry, batches)
         return carry, carry[0]
 
-    chosen = jax.random.randint(go, (STAGES, STEPS, BATCH), 0, rows)
+    batches = jax.random.randint(batch_key, (STAGES, STEPS, BATCH), 0, rows)
     with jax.default_matmul_precision("highest"):
-        return jax.lax.scan(stage, (probe, adam.init(probe)), chosen)[1]
+        return jax.lax.scan(stage, (probe, adam.init(probe)), batches)[1]
 
 
-train = Each(_train)
+train = Batched(_train)
 """Train one probe for each problem, from its logistic probe."""

@@ -1,36 +1,47 @@
-"""What will the probes find? Predictions as data, sealed before the fit and graded after it.
+"""What will the probes find? Predictions, registered before the fit and evaluated after it.
 
 A registration is a file of the store with the predictions, the time, and the hash of the
-registration before it. What that proves has a limit: whoever controls the disk can set the clock
-and write every file anew, the hashes too. A hash convinces others once it lies where its owner
-cannot change it: publish it (`Registration.hash`) before fitting.
+registration before it. That proves only so much: whoever owns the disk can set the clock and write
+every file again, with new hashes. A hash convinces others if it is published
+(`Registration.hash`) before fitting.
 """
 
-from clew.probes.predictions.claims import Contrast, Prediction, Unless
-from clew.probes.predictions.grading import Grade, Observed, Part, first_about, grade
-from clew.probes.predictions.registering import (
-    Register,
-    Registration,
-    clock,
-    read_register,
-    register,
+from clew.probes.predictions.outcomes import (
+    PredictionOutcome,
+    evaluate_predictions,
+    first_results_about,
 )
-from clew.probes.predictions.toml import read_predictions, study
+from clew.probes.predictions.prediction import (
+    Contrast,
+    Prediction,
+    Unless,
+    read_predictions,
+    study,
+)
+from clew.probes.predictions.registrations import (
+    Registration,
+    Registrations,
+    merge_registrations,
+    read_registrations,
+    register_predictions,
+    utc_now,
+)
+from clew.probes.predictions.values import Measurement
 
 __all__ = [
     "Contrast",
-    "Grade",
-    "Observed",
-    "Part",
+    "Measurement",
     "Prediction",
-    "Register",
+    "PredictionOutcome",
     "Registration",
+    "Registrations",
     "Unless",
-    "clock",
-    "first_about",
-    "grade",
+    "evaluate_predictions",
+    "first_results_about",
+    "merge_registrations",
     "read_predictions",
-    "read_register",
-    "register",
+    "read_registrations",
+    "register_predictions",
     "study",
+    "utc_now",
 ]

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.probes.fitting import rotation as module
-from clew.probes.fitting.rotation import RANK, Rotation, release, rotation
+from clew.probes.fitting import components as module
+from clew.probes.fitting.components import RANK, Components, fit_components, release_pages
 
 
-def turned(features: np.ndarray, rows: np.ndarray) -> Rotation:
-    found = rotation(features, rows, 0)
+def turned(features: np.ndarray, rows: np.ndarray) -> Components:
+    found = fit_components(features, rows, 0)
     assert isinstance(found, tuple)
-    np.testing.assert_allclose(found[1], found[0].apply(features, rows), atol=1e-3)
+    np.testing.assert_allclose(found[1], found[0].transform(features, rows), atol=1e-3)
     return found[0]
 
 
@@ -23,11 +23,11 @@ def test_distances_between_standardised_rows_stay(seed, size, count) -> None:
     x = 3 * x + 5
     rows = np.arange(count)
     found = turned(x, rows)
-    z = found.apply(x, rows)
+    z = found.transform(x, rows)
     standard = (x - x.mean(0)) / x.std(0)
     np.testing.assert_allclose(z @ z.T, standard @ standard.T, atol=2e-2 * size)
     np.testing.assert_allclose(z.T @ z / count, np.diag(found.variance), atol=1e-3 * size)
-    assert found.kept == pytest.approx(1, abs=1e-4)
+    assert found.explained == pytest.approx(1, abs=1e-4)
 
 
 def test_statistics_are_those_of_the_training_rows() -> None:
@@ -37,7 +37,7 @@ def test_statistics_are_those_of_the_training_rows() -> None:
     before = turned(x, train)
     x[50:] += 1e3
     after = turned(x, train)
-    np.testing.assert_array_equal(before.turn, after.turn)
+    np.testing.assert_array_equal(before.projection, after.projection)
     np.testing.assert_array_equal(before.mean, after.mean)
 
 
@@ -47,7 +47,7 @@ def test_participation_counts_directions(alike: int) -> None:
     latent = np.linalg.qr(rng.standard_normal((400, alike)))[0] * 20
     latent -= latent.mean(0)
     x = np.repeat(latent, 4, 1).astype(np.float32)
-    assert turned(x, np.arange(400)).participation == pytest.approx(alike, rel=0.02)
+    assert turned(x, np.arange(400)).participation_ratio == pytest.approx(alike, rel=0.02)
 
 
 def test_many_features_are_seen_through_their_largest_components() -> None:
@@ -59,26 +59,26 @@ def test_many_features_are_seen_through_their_largest_components() -> None:
     truth = np.linalg.eigvalsh(standard.T @ standard / 900)[::-1]
     np.testing.assert_allclose(found.variance[:40], truth[:40], rtol=1e-3)
     assert len(found.variance) <= RANK < x.shape[1]
-    assert found.kept > 0.999
-    assert found.participation == pytest.approx(1000**2 / (truth**2).sum(), rel=1e-3)
+    assert found.explained > 0.999
+    assert found.participation_ratio == pytest.approx(1000**2 / (truth**2).sum(), rel=1e-3)
 
 
 def test_noise_in_many_dimensions_is_reported_as_left_out() -> None:
     x = np.random.default_rng(0).standard_normal((500, 1000)).astype(np.float32)
     found = turned(x, np.arange(500))
-    assert 0.3 < found.kept < 0.95
+    assert 0.3 < found.explained < 0.95
     assert len(found.variance) == RANK
 
 
-def test_a_file_that_was_let_go_of_reads_the_same(tmp_path) -> None:
+def test_a_file_whose_pages_were_released_reads_the_same(tmp_path) -> None:
     stored = np.memmap(tmp_path / "x", np.float16, "w+", shape=(64, 64))
     stored[:] = np.arange(64)
-    release(stored)
+    release_pages(stored)
     assert (stored == np.arange(64)).all()
     changed = np.memmap(tmp_path / "x", np.float16, "c", shape=(64, 64))
     changed[:] = 0
-    release(changed)
-    assert (changed == 0).all(), "what is not in the file is not let go of"
+    release_pages(changed)
+    assert (changed == 0).all(), "what is not in the file stays in memory"
 
 
 def test_blocks_from_a_file_are_the_whole(tmp_path, monkeypatch) -> None:
@@ -86,9 +86,9 @@ def test_blocks_from_a_file_are_the_whole(tmp_path, monkeypatch) -> None:
     stored = np.memmap(tmp_path / "x", np.float16, "w+", shape=x.shape)
     stored[:] = x
     rows = np.arange(0, 300, 2)
-    whole = turned(x, rows).apply(x, rows)
+    whole = turned(x, rows).transform(x, rows)
     monkeypatch.setattr(module, "BLOCK", 7)
-    np.testing.assert_allclose(turned(stored, rows).apply(stored, rows), whole, atol=1e-5)
+    np.testing.assert_allclose(turned(stored, rows).transform(stored, rows), whole, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_blocks_from_a_file_are_the_whole(tmp_path, monkeypatch) -> None:
 )
 @pytest.mark.filterwarnings("error")
 def test_what_has_no_components_is_said(features, word) -> None:
-    assert word in str(rotation(features.astype(np.float32), np.arange(9), 0))
+    assert word in str(fit_components(features.astype(np.float32), np.arange(9), 0))
 
 
 def test_a_constant_feature_among_others_counts_for_nothing() -> None:
@@ -110,5 +110,5 @@ def test_a_constant_feature_among_others_counts_for_nothing() -> None:
     more = np.hstack((x, np.full((50, 1), 0.1, np.float32)))
     one, other = (turned(each, np.arange(50)) for each in (x, more))
     assert other.total == one.total == 3
-    assert (other.turn[-1] == 0).all()
+    assert (other.projection[-1] == 0).all()
     np.testing.assert_allclose(one.variance, other.variance, rtol=1e-5)

@@ -1,13 +1,18 @@
-"""A prediction: a sentence, and a claim about measured numbers that decides if it came true."""
+"""A prediction: a sentence, and bounds for a measured number that decide whether it came true.
+
+A TOML file has one [[prediction]] table for each, with the fields of `Prediction`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 from clew.store import digest
+from clew.store.canonical import JsonObject, plain
 from clew.validate import BadInput, finite_number, known_names, one_of
 
 QUANTITIES = (
@@ -22,19 +27,20 @@ QUANTITIES = (
     "success",
 )
 FIELDS = ("environment", "reward", "architecture", "bonus", "seed", "latent")
-"""What a run, and a question asked of its memory, are known by."""
+"""What names a run and a question asked of its memory (`latent`)."""
 
 Value = str | int
+_STUDY = Path(__file__).with_name("study.toml")
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Not a quantity itself, but how much more of it there is for `of` than for `minus`."""
+    """A difference of means: the quantity where `field` is `of`, minus where it is `minus`."""
 
     field: str
     of: Value
     minus: tuple[Value, ...]
-    """With several, the claim is made about each."""
+    """With several, the prediction is about each difference."""
 
     def __post_init__(self) -> None:
         one_of("contrast.field", self.field, FIELDS)
@@ -46,9 +52,9 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Unless:
-    """What makes a claim not evaluable: a mean, over the runs it is about, outside of bounds.
+    """Makes a prediction not evaluable if a mean over the runs it is about is beyond a bound.
 
-    Such as a control that leaves the memory nothing to gain.
+    For example a control with such a high AUC that the memory can gain nothing.
     """
 
     quantity: str
@@ -57,10 +63,10 @@ class Unless:
 
     def __post_init__(self) -> None:
         one_of("unless.quantity", self.quantity, QUANTITIES)
-        _bounds("unless", self)
+        _check_bounds("unless", self)
 
-    def holds(self, value: float) -> bool:
-        """Whether the claim cannot be judged. What is not known (NaN) stops nothing."""
+    def applies(self, value: float) -> bool:
+        """Whether the prediction cannot be evaluated. An unknown value (NaN) does not matter."""
         over = self.above is not None and value > self.above
         return over or (self.below is not None and value < self.below)
 
@@ -69,32 +75,32 @@ class Unless:
 class Prediction:
     """above < value < below, where value is a mean, a contrast of means, or a correlation.
 
-    Questions and then seeds of one cell are averaged first, so that every cell counts alike.
+    Questions and then seeds of one arm are averaged first, so that every arm has the same weight.
     """
 
     name: str
     statement: str
-    """In words, for people; the fields below are what is graded."""
+    """In words, for people; the fields below are what is evaluated."""
     quantity: str
     above: float | None = None
     below: float | None = None
     where: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    """Values of fields that limit the claim to some runs."""
+    """Values of fields that limit the prediction to some runs."""
     each: tuple[str, ...] = ()
-    """The claim is made about every combination of these fields by itself, not about their mean."""
+    """The prediction is about every combination of these fields by itself, not about their mean."""
     contrasts: tuple[Contrast, ...] = ()
     """Two make a difference of differences."""
     correlates: str = ""
-    """If given, value is the correlation between `quantity` and this one over cells."""
+    """If given, value is the correlation between `quantity` and this one over arms."""
     within: tuple[str, ...] = ()
-    """A correlation that is gone once these fields' groups have equal means is not evaluable."""
+    """Not evaluable if the correlation does not hold within the groups that these fields make."""
     unless: tuple[Unless, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.statement.strip():
             raise BadInput(f"prediction {self.name!r} needs a name and a statement")
         one_of("quantity", self.quantity, QUANTITIES)
-        _bounds("prediction", self)
+        _check_bounds("prediction", self)
         known_names("field in where", self.where, FIELDS)
         fixed = {name: _values(f"where.{name}", value) for name, value in self.where.items()}
         object.__setattr__(self, "where", fixed)
@@ -113,24 +119,24 @@ class Prediction:
             raise BadInput("within belongs to a prediction that has correlates")
 
     def holds(self, value: float) -> bool:
-        """Whether the claim is true of a value."""
+        """Whether a value is within the bounds."""
         return (self.above is None or value > self.above) and (
             self.below is None or value < self.below
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data: tuples become lists."""
-        return _listed(dataclasses.asdict(self))
+        return plain(dataclasses.asdict(self), "prediction")
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Prediction:
+    def from_json(cls, data: object) -> Prediction:
         """The inverse of `to_json`; fields that have a default may be left out."""
         fields = _table(cls, "prediction", data)
         for name in ("each", "within"):
             fields[name] = tuple(_list(name, fields.get(name, ())))
         for name, kind in (("contrasts", Contrast), ("unless", Unless)):
-            tables = [_table(kind, name, each) for each in _list(name, fields.get(name, ()))]
-            fields[name] = tuple(kind(**each) for each in tables)
+            tables = [_table(kind, name, one) for one in _list(name, fields.get(name, ()))]
+            fields[name] = tuple(kind(**one) for one in tables)
         if not isinstance(fields.setdefault("where", {}), Mapping):
             raise BadInput(f"where={fields['where']!r} is not valid; it must be a table")
         for name in ("name", "statement", "quantity", "correlates"):
@@ -139,46 +145,76 @@ class Prediction:
         return cls(**fields)
 
     @property
-    def seal(self) -> str:
-        """SHA-256 of all of it: another word, another seal."""
+    def digest(self) -> str:
+        """SHA-256 of all of it: any change changes it."""
         return digest(self.to_json())
 
 
-def _table(kind: Any, name: str, data: Any) -> dict[str, Any]:
+def read_predictions(path: Path) -> list[Prediction]:
+    """The predictions that a file declares, all of them checked."""
+    try:
+        return _parsed(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise BadInput(f"{path}: it is nested too deep") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def study() -> list[Prediction]:
+    """P1 to P6 of the published study; their file is an example of how to write your own."""
+    return read_predictions(_STUDY)
+
+
+def _parsed(text: str) -> list[Prediction]:
+    declared = plain(tomllib.loads(text), "file")
+    known_names("field", declared, ("prediction",))
+    tables = declared.get("prediction", [])
+    if not isinstance(tables, list) or not tables:
+        raise BadInput("prediction is missing; there must be at least one [[prediction]] table")
+    found = []
+    for number, table in enumerate(tables, 1):
+        try:
+            found.append(Prediction.from_json(table))
+        except BadInput as error:
+            raise BadInput(f"prediction {number}: {error}") from None
+    names = [one.name for one in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"prediction {twice[0]!r} is there twice; give each a name of its own")
+    return found
+
+
+def _table(kind: type[Prediction | Contrast | Unless], name: str, data: object) -> JsonObject:
     if not isinstance(data, Mapping):
         raise BadInput(f"{name}={data!r} is not valid; it must be a table")
     fields = dataclasses.fields(kind)
-    known_names(f"field of {name}", data, [each.name for each in fields])
-    for each in fields:
-        no_default = each.default is each.default_factory is dataclasses.MISSING
-        if no_default and each.name not in data:
-            raise BadInput(f"{name} has no {each.name}")
+    known_names(f"field of {name}", data, [one.name for one in fields])
+    for one in fields:
+        required = one.default is one.default_factory is dataclasses.MISSING
+        if required and one.name not in data:
+            raise BadInput(f"{name} has no {one.name}")
     return dict(data)
 
 
-def _list(name: str, value: Any) -> list[Any]:
+def _list(name: str, value: object) -> Sequence[object]:
     if not isinstance(value, (list, tuple)):
         raise BadInput(f"{name}={value!r} is not valid; it must be a list")
-    return list(value)
+    return value
 
 
-def _values(name: str, value: Any) -> tuple[Value, ...]:
+def _values(name: str, value: object) -> tuple[Value, ...]:
     values = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    if not values or not all(type(each) in (str, int) for each in values):
+    known = tuple(one for one in values if type(one) is str or type(one) is int)
+    if not known or len(known) < len(values):
         raise BadInput(f"{name}={value!r} is not valid; it must be text or whole numbers")
-    return values
+    return known
 
 
-def _bounds(name: str, claim: Any) -> None:
-    bounds = {which: getattr(claim, which) for which in ("above", "below")}
+def _check_bounds(name: str, bounded: Prediction | Unless) -> None:
+    bounds = {which: getattr(bounded, which) for which in ("above", "below")}
     known = {which: value for which, value in bounds.items() if value is not None}
     if not known:
         raise BadInput(f"{name} has neither above nor below; give at least one")
     for which, value in known.items():
-        object.__setattr__(claim, which, finite_number(f"{name}.{which}", value))
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _listed(each) for key, each in value.items()}
-    return [_listed(each) for each in value] if isinstance(value, (list, tuple)) else value
+        object.__setattr__(bounded, which, finite_number(f"{name}.{which}", value))

@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.probes.fitting import Measured, Probe
 from clew.probes.predictions import (
     Contrast,
-    Grade,
-    Observed,
+    Measurement,
     Prediction,
+    PredictionOutcome,
+    Registration,
+    Registrations,
     Unless,
-    first_about,
-    grade,
+    evaluate_predictions,
+    first_results_about,
     study,
 )
-from clew.probes.predictions.registering import Register, Registration
+from clew.probes.results import ProbeScores, QuestionResult
 
 BEFORE, FIT, AFTER = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
 PATH, CUE = "MysteryPath-Grid", "MiniGrid-MemoryS13"
@@ -39,13 +40,13 @@ CONTROLS = {PATH: {"observation_auc": 0.58, "untrained_auc": 0.58},
 SUCCESS = {PATH: {"none": 0.15, "e3b": 0.33}, CUE: {"none": 0.55, "e3b": 0.97}}
 
 
-def seen(auc: float, when: str = FIT, **fields: Any) -> Observed:
+def seen(auc: float, when: str = FIT, **fields: Any) -> Measurement:
     quantities = {"auc": auc, "success": fields.pop("success", math.nan)}
     quantities |= {name: fields.pop(name) for name in list(fields) if name.endswith("_auc")}
-    return Observed({"environment": "E", "reward": "sparse", **fields}, quantities, when)
+    return Measurement({"environment": "E", "reward": "sparse", **fields}, quantities, when)
 
 
-def published() -> list[Observed]:
+def published() -> list[Measurement]:
     return [
         seen(
             WITHOUT[env][architecture] + gain * (bonus == "e3b") + wobble, environment=env,
@@ -59,13 +60,15 @@ def published() -> list[Observed]:
     ]  # fmt: skip
 
 
-def graded(predictions, observed, registered: str = BEFORE, first_results=None) -> list[Grade]:
+def evaluated(
+    predictions, observed, registered: str = BEFORE, first_results=None
+) -> list[PredictionOutcome]:
     made = Registration(1, tuple(predictions), registered, "", first_results or {})
-    return grade(Register((made,)), observed)
+    return evaluate_predictions(Registrations((made,)), observed)
 
 
 def test_the_studys_predictions_meet_the_fate_that_the_study_reports() -> None:
-    found = {each.prediction.name: each for each in graded(study(), published())}
+    found = {each.prediction.name: each for each in evaluated(study(), published())}
     assert {name: each.verdict for name, each in found.items()} == {
         "P1": "miss",
         "P2": "hit",
@@ -83,10 +86,10 @@ def test_the_studys_predictions_meet_the_fate_that_the_study_reports() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.floats(0.05, 0.95))
-def test_a_mean_is_judged_by_its_bounds(aucs, bound) -> None:
+def test_a_mean_is_compared_with_the_bounds(aucs, bound) -> None:
     observed = [seen(auc, architecture="GRU", seed=seed) for seed, auc in enumerate(aucs)]
-    (high,) = graded([Prediction("A", "High.", "auc", above=bound)], observed)
-    (low,) = graded([Prediction("A", "Low.", "auc", below=bound)], observed)
+    (high,) = evaluated([Prediction("A", "High.", "auc", above=bound)], observed)
+    (low,) = evaluated([Prediction("A", "Low.", "auc", below=bound)], observed)
     assert (high.verdict == "hit") == (np.mean(aucs) > bound)
     assert (low.verdict == "hit") == (np.mean(aucs) < bound)
     assert high.parts[0].value == pytest.approx(np.mean(aucs))
@@ -94,23 +97,23 @@ def test_a_mean_is_judged_by_its_bounds(aucs, bound) -> None:
 
 
 @given(st.permutations(range(8)), st.integers(1, 7))
-def test_cells_count_alike_however_many_seeds_they_have(order, seeds) -> None:
-    cell = [seen(0.9, architecture="GRU", seed=seed, latent="x") for seed in range(seeds)]
+def test_arms_have_equal_weight_however_many_seeds_they_have(order, seeds) -> None:
+    arm = [seen(0.9, architecture="GRU", seed=seed, latent="x") for seed in range(seeds)]
     others = [seen(0.5, architecture="LSTM", seed=0, latent=f"{i}") for i in range(8 - seeds)]
-    observed = [(cell + others)[i] for i in order]
-    (found,) = graded([Prediction("A", "High.", "auc", above=0)], observed)
+    observed = [(arm + others)[i] for i in order]
+    (found,) = evaluated([Prediction("A", "High.", "auc", above=0)], observed)
     assert found.parts[0].value == pytest.approx(0.7)
 
 
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=8))
 def test_two_contrasts_are_a_difference_of_differences(aucs) -> None:
-    cells = list(itertools.product(("a", "b"), ("none", "e3b"), (0, 1)))
+    arms = list(itertools.product(("a", "b"), ("none", "e3b"), (0, 1)))
     observed = [
         seen(auc, architecture=one, bonus=bonus, seed=seed)
-        for auc, (one, bonus, seed) in zip(aucs, cells, strict=True)
+        for auc, (one, bonus, seed) in zip(aucs, arms, strict=True)
     ]
     both = (Contrast("bonus", "e3b", ("none",)), Contrast("architecture", "a", ("b",)))
-    (found,) = graded([Prediction("A", "More.", "auc", above=0, contrasts=both)], observed)
+    (found,) = evaluated([Prediction("A", "More.", "auc", above=0, contrasts=both)], observed)
     table = np.reshape(aucs, (2, 2, 2)).mean(-1)
     gains = table[:, 1] - table[:, 0]
     assert found.parts[0].value == pytest.approx(gains[0] - gains[1])
@@ -129,34 +132,34 @@ def test_two_contrasts_are_a_difference_of_differences(aucs) -> None:
         ),
     ],
 )
-def test_what_cannot_be_judged_is_not(observed, word) -> None:
+def test_what_cannot_be_evaluated_is_not(observed, word) -> None:
     claim = Prediction(
         "A", "More.", "auc", above=0, contrasts=(Contrast("bonus", "e3b", ("none",)),),
         unless=(Unless("untrained_auc", above=0.9),),
     )  # fmt: skip
-    (found,) = graded([claim], observed)
+    (found,) = evaluated([claim], observed)
     assert found.verdict == "not evaluable"
     assert word in found.reason
 
 
-def test_a_part_that_cannot_be_judged_leaves_no_hit_but_a_miss_is_a_miss() -> None:
+def test_a_part_that_cannot_be_evaluated_leaves_no_hit_but_a_miss_is_a_miss() -> None:
     claim = Prediction("A", "High.", "auc", above=0.6, each=("architecture",))
     good, unknown, bad = (
         seen(auc, architecture=name)
         for name, auc in {"GRU": 0.9, "LSTM": math.nan, "RetNet": 0.1}.items()
     )
-    assert graded([claim], [good])[0].verdict == "hit"
-    assert graded([claim], [good, unknown])[0].verdict == "not evaluable"
-    assert graded([claim], [good, unknown, bad])[0].verdict == "miss"
+    assert evaluated([claim], [good])[0].verdict == "hit"
+    assert evaluated([claim], [good, unknown])[0].verdict == "not evaluable"
+    assert evaluated([claim], [good, unknown, bad])[0].verdict == "miss"
 
 
-def test_a_correlation_needs_cells_that_differ() -> None:
+def test_a_correlation_needs_arms_that_differ() -> None:
     claim = Prediction("A", "Together.", "auc", above=0.5, correlates="success")
-    cells = [seen(0.5 + i / 10, architecture=str(i), success=i / 10) for i in range(4)]
-    assert graded([claim], cells)[0].parts[0].value == pytest.approx(1)
-    assert "too few" in graded([claim], cells[:2])[0].reason
-    flat = [replace(each, quantities={"auc": 0.7, "success": 0.5}) for each in cells]
-    assert "the same everywhere" in graded([claim], flat)[0].reason
+    arms = [seen(0.5 + i / 10, architecture=str(i), success=i / 10) for i in range(4)]
+    assert evaluated([claim], arms)[0].parts[0].value == pytest.approx(1)
+    assert "too few" in evaluated([claim], arms[:2])[0].reason
+    flat = [replace(each, quantities={"auc": 0.7, "success": 0.5}) for each in arms]
+    assert "the same everywhere" in evaluated([claim], flat)[0].reason
 
 
 @given(st.sampled_from([BEFORE, FIT, AFTER]), st.booleans())
@@ -164,21 +167,21 @@ def test_registered_after_the_results_is_marked(registered, told) -> None:
     """Whether the results' own dates say it or the register does."""
     claim = Prediction("A", "High.", "auc", above=0.6)
     dated = seen(0.9, when="" if told else FIT)
-    (found,) = graded([claim], [dated], registered, {"A": FIT} if told else {})
+    (found,) = evaluated([claim], [dated], registered, {"A": FIT} if told else {})
     assert found.late == (registered != BEFORE)
     assert ("after the results" in found.reason) == found.late
     assert found.verdict == "hit"
 
 
-def test_results_of_other_cells_do_not_make_a_prediction_late() -> None:
+def test_results_of_other_arms_do_not_make_a_prediction_late() -> None:
     claim = Prediction("A", "High.", "auc", above=0.6, where={"environment": ("E",)})
     other = seen(0.9, when=BEFORE, environment="F")
     observed = [seen(0.9, when=AFTER), other]
     wider = replace(claim, name="B", where={})
-    firsts = first_about([claim, wider], observed)
+    firsts = first_results_about([claim, wider], observed)
     assert firsts == {"A": AFTER, "B": BEFORE}
-    assert first_about([claim], [other]) == {}
-    assert [each.late for each in graded([claim, wider], observed, FIT)] == [False, True]
+    assert first_results_about([claim], [other]) == {}
+    assert [each.late for each in evaluated([claim, wider], observed, FIT)] == [False, True]
 
 
 def test_each_prediction_of_a_registration_is_late_by_its_own_results() -> None:
@@ -186,11 +189,11 @@ def test_each_prediction_of_a_registration_is_late_by_its_own_results() -> None:
     early = Prediction("A", "High.", "auc", above=0.6, where={"environment": ("E",)})
     late = replace(early, name="B", where={"environment": ("F",)})
     observed = [seen(0.9, when=AFTER), seen(0.9, when=AFTER, environment="F")]
-    found = graded([early, late], observed, FIT, {"B": BEFORE})
+    found = evaluated([early, late], observed, FIT, {"B": BEFORE})
     assert {each.prediction.name: each.late for each in found} == {"A": False, "B": True}
 
 
-def test_a_changed_text_is_graded_beside_the_first_one() -> None:
+def test_a_changed_text_is_evaluated_beside_the_first_one() -> None:
     first = Prediction("A", "High.", "auc", above=0.6)
     after = replace(first, statement="Low.", above=0.1)
     other = replace(first, name="B")
@@ -198,8 +201,8 @@ def test_a_changed_text_is_graded_beside_the_first_one() -> None:
         Registration(1, (first, other), BEFORE, "", {}),
         Registration(2, (after, other), AFTER, "", {"A": FIT}),
     )
-    grades = grade(Register(made), [seen(0.3)])
-    told = [(each.prediction.name, each.verdict, each.late, each.revises) for each in grades]
+    outcomes = evaluate_predictions(Registrations(made), [seen(0.3)])
+    told = [(each.prediction.name, each.verdict, each.late, each.revises) for each in outcomes]
     assert told == [
         ("A", "miss", False, ""),
         ("A", "hit", True, BEFORE),
@@ -208,9 +211,9 @@ def test_a_changed_text_is_graded_beside_the_first_one() -> None:
 
 
 def test_what_was_measured_becomes_quantities() -> None:
-    probes = {"memory": Probe(linear=0.9, mlp=0.95), "untrained": Probe(linear=0.6)}
-    measured = Measured(probes=probes, selectivity=0.3, effective_dimension=4.0)
-    made = Observed.of({"bonus": "e3b", "steps": 5}, measured, success=0.7, when=FIT)
+    probes = {"memory": ProbeScores(linear=0.9, mlp=0.95), "untrained": ProbeScores(linear=0.6)}
+    measured = QuestionResult(probes=probes, selectivity=0.3, effective_dimension=4.0)
+    made = Measurement.of({"bonus": "e3b", "steps": 5}, measured, success=0.7, when=FIT)
     assert made.fields == {"bonus": "e3b"}
     known = {name: value for name, value in made.quantities.items() if not math.isnan(value)}
     assert known == {

@@ -1,4 +1,4 @@
-"""Jobs: few shapes, bounded memory, nothing left out."""
+"""Problems: few shapes, bounded memory, nothing left out."""
 
 from typing import ClassVar
 
@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.probes.fitting import Dataset, jobs, rotation
-from clew.probes.fitting.jobs import ROWS, SHUFFLES, WIDTHS, Prepared, jobs_of, plan, prepare
+from clew.probes.fitting import Dataset, components, problems
+from clew.probes.fitting.problems import (
+    ROWS,
+    SHUFFLES,
+    WIDTHS,
+    FeatureSet,
+    Reduced,
+    SplitDataset,
+    feature_sets,
+    reduce_features,
+    split_dataset,
+)
 from tests.probes.fitting import examples
 
 
@@ -24,17 +34,18 @@ class Watched(np.memmap):
 
 
 def test_features_on_disk_are_never_held_whole(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(jobs, "MOST", 100 * examples.SIZE)
-    monkeypatch.setattr(rotation, "BLOCK", 50)
+    monkeypatch.setattr(problems, "MAX_NUMBERS", 100 * examples.SIZE)
+    monkeypatch.setattr(components, "BLOCK", 50)
     data = examples.noise(0)
     stored = Watched(tmp_path / "memory", np.float16, "w+", shape=(800, examples.SIZE))
     stored[:] = data.features["memory"]
     Watched.read.clear()
-    (job,) = jobs_of(plan(Dataset(data.labels, data.episode, data.since, {"memory": stored}), 0), 0)
-    ready = prepare(job, 0)
-    assert isinstance(ready, Prepared)
-    assert len(job.train) == 100, "thinned"
-    assert len(job.validation) == 25
+    only = Dataset(data.labels, data.episode, data.since, {"memory": stored})
+    (of,) = feature_sets(split_dataset(only, 0), 0)
+    ready = reduce_features(of, 0)
+    assert isinstance(ready, Reduced)
+    assert len(of.train) == 100, "subsampled"
+    assert len(of.validation) == 25
     assert len(ready.test) == 120, "every test row counts"
     assert max(Watched.read) == 100 * examples.SIZE
 
@@ -47,49 +58,52 @@ def test_problems_have_few_shapes_and_hold_every_row(rows, size, labels, seed) -
     )
     assert ready.width in WIDTHS
     assert ready.width >= min(size, 256)
-    *problems, last = ready.problems()
+    *found, last = ready.problems()
     if labels == 1:
-        problems = [last]  # without a null nothing is planted
-    assert len(problems) == labels
-    for number, (x, y, count) in enumerate(problems):
+        found = [last]  # without shuffled labels nothing is planted
+    assert len(found) == labels
+    for number, (x, y, count) in enumerate(found):
         assert x.shape == (ROWS, ready.width + 1)
         assert count == rows
-        assert np.array_equal(ready.trimmed(x)[:rows], ready.train)
-        assert np.array_equal(y[:rows], ready.job.labels[:, number])
+        assert np.array_equal(ready.unpadded(x)[:rows], ready.train)
+        assert np.array_equal(y[:rows], ready.of.targets[:, number])
         assert not x[rows:].any()
-        # the room that nothing fills is empty
+        # the padding is 0
         assert np.count_nonzero(x) == np.count_nonzero(ready.train)
 
 
-def prepared(train: np.ndarray, labels: np.ndarray) -> Prepared:
-    """Every row trains; the labels beyond the first are the null's."""
+def prepared(train: np.ndarray, labels: np.ndarray) -> Reduced:
+    """Every row is for training; the labels beyond the first are shuffled ones."""
     rows = np.arange(len(train))
     column = labels[:, 0].astype(np.uint8)
     data = Dataset(column, rows, rows, {"memory": train.astype(np.float32)})
-    job = jobs.Job(jobs.Plan(data, {}, labels[:, 1:].astype(np.uint8), ""), "memory", rows, rows)
-    turn = rotation.Rotation(np.zeros(1), np.zeros((1, 1)), np.ones(1), 1)
+    split = SplitDataset(data, {}, labels[:, 1:].astype(np.uint8), "")
+    of = FeatureSet(split, "memory", rows, rows)
+    turn = components.Components(np.zeros(1), np.zeros((1, 1)), np.ones(1), 1)
     x = np.pad(train.astype(np.float32), ((0, 0), (0, 1)), constant_values=1)
-    return Prepared(job, turn, x, x, x, np.append(jobs.planted(np.ones(train.shape[1]), 0), 0))
+    signal = problems.planted_signal(np.ones(train.shape[1]), 0)
+    return Reduced(of, turn, x, x, x, np.append(signal, 0))
 
 
-def test_no_more_rows_than_there_is_room_for() -> None:
+def test_large_features_are_fitted_to_fewer_rows() -> None:
     count = 3 * ROWS
     column = np.zeros(count, np.int32)
     features = np.broadcast_to(np.float32(0), (count, 20_000))
     data = Dataset(column, column, column, {"memory": features, "observation": features[:, :9]})
     rows = {name: np.arange(count) for name in ("train", "validation", "test")}
-    found = {job.name: job for job in jobs_of(jobs.Plan(data, rows, column[:, None], ""), 0)}
+    split = SplitDataset(data, rows, column[:, None], "")
+    found = {one.name: one for one in feature_sets(split, 0)}
     assert len(found["observation"].train) == ROWS
-    assert len(found["memory"].train) * 20_000 <= jobs.MOST
-    for job in found.values():
-        assert len(job.validation) == len(job.train) // 4
+    assert len(found["memory"].train) * 20_000 <= problems.MAX_NUMBERS
+    for one in found.values():
+        assert len(one.validation) == len(one.train) // 4
 
 
 @pytest.mark.parametrize("name", ["memory", "observation"])
-def test_only_the_memory_is_asked_about_swapped_labels(name: str) -> None:
+def test_only_the_memory_is_probed_for_shuffled_labels(name: str) -> None:
     data = examples.noise(0)
-    found = {job.name: job for job in jobs_of(plan(data, 0), 0)}
-    labels = found[name].labels
+    found = {one.name: one for one in feature_sets(split_dataset(data, 0), 0)}
+    labels = found[name].targets
     assert labels.shape == (800, 1 + (SHUFFLES + 1) * (name == "memory"))
     np.testing.assert_array_equal(labels[:, 0], data.labels)
     assert all((labels[:, 0] != other).any() for other in labels.T[1:])
@@ -101,16 +115,16 @@ def test_a_signal_is_planted_in_the_rows_labelled_one_and_is_of_the_size_that_is
 ) -> None:
     rng = np.random.default_rng(seed)
     variance = np.exp(3 * rng.standard_normal(size))
-    step = jobs.planted(variance, seed)
-    assert np.linalg.norm(step / np.sqrt(variance)) == pytest.approx(jobs.DISTANCE)
+    step = problems.planted_signal(variance, seed)
+    assert np.linalg.norm(step / np.sqrt(variance)) == pytest.approx(problems.DISTANCE)
     labels = rng.integers(0, 2, (rows, 2))
     ready = prepared(rng.standard_normal((rows, size)), labels)
     for number in (0, 1):
-        assert ready.seen("train", number) is ready.train
-    assert ready.job.planted == 2
-    added = ready.seen("train", 2) - ready.train
+        assert ready.inputs("train", number) is ready.train
+    assert ready.of.planted == 2
+    added = ready.inputs("train", 2) - ready.train
     np.testing.assert_allclose(added, np.outer(labels[:, 1], ready.signal), atol=1e-5)
     assert not added[:, -1].any(), "the last column is the intercept's"
     x, y, _ = ready.problems()[-1]
-    np.testing.assert_array_equal(ready.trimmed(x)[:rows], ready.seen("train", 2))
+    np.testing.assert_array_equal(ready.unpadded(x)[:rows], ready.inputs("train", 2))
     np.testing.assert_array_equal(y[:rows], labels[:, 1])

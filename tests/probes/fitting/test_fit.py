@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from clew.probes.fitting import CONTROLS, Dataset, Measured, fit, logistic, measure
-from clew.probes.fitting.each import Each
-from clew.probes.fitting.jobs import DISTANCE, SHUFFLES
-from clew.probes.fitting.measured import PLANTED
-from clew.probes.fitting.split import split
+from clew.probes.fitting import Dataset, fit, logistic, measure
+from clew.probes.fitting.dataset import split_by_episode
+from clew.probes.fitting.parallel import Batched
+from clew.probes.fitting.problems import DISTANCE, SHUFFLES
+from clew.probes.results import CONTROLS, PLANTED, QuestionResult
 from clew.validate import BadInput
 from tests.probes.fitting import examples
 
@@ -21,7 +21,7 @@ RISK = 1e-6
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, list[Measured]]:
+def found() -> dict[str, list[QuestionResult]]:
     """Every kind of example, `MANY` times; all in one call, which compiles each shape once."""
     strangers = [examples.familiar(seed) for seed in range(MANY)]
     kinds = {
@@ -47,9 +47,15 @@ def bound(independent: list[np.ndarray]) -> float:
     return float(norm.isf(RISK / 2) * math.sqrt(variance))
 
 
+def labels_of_the_test_episodes(data: Dataset) -> np.ndarray:
+    return data.labels.astype(int)[split_by_episode(data.episode, SEED)["test"]]
+
+
 def test_noise_is_at_chance_for_every_probe_and_control(found) -> None:
     data = [examples.noise(seed) for seed in range(MANY)]
-    tested = [each.labels.astype(int)[split(each.episode, SEED)["test"]] for each in data]
+    tested = [
+        each.labels.astype(int)[split_by_episode(each.episode, SEED)["test"]] for each in data
+    ]
     for name in ("memory", *CONTROLS):
         for kind in ("linear", "mlp"):
             mean = np.mean([getattr(each.probes[name], kind) for each in found["noise"]])
@@ -97,10 +103,7 @@ def test_a_fading_memory_is_seen_to_fade(found) -> None:
 def test_splitting_by_step_leaks_and_splitting_by_episode_does_not(found) -> None:
     data = [examples.familiar(seed) for seed in range(MANY)]
     # the answer is drawn once an episode: so many are independent, and no more
-    tested = [
-        each.labels.astype(int)[split(each.episode, SEED)["test"]][:: examples.STEPS]
-        for each in data
-    ]
+    tested = [labels_of_the_test_episodes(each)[:: examples.STEPS] for each in data]
     honest, leaking = (
         {kind: mean(found[name], kind) for kind in ("linear", "mlp")}
         for name in ("strangers", "by step")
@@ -111,11 +114,11 @@ def test_splitting_by_step_leaks_and_splitting_by_episode_does_not(found) -> Non
     assert leaking["mlp"] > 0.9 > 0.5 + bound(tested)
 
 
-def mean(measured: list[Measured], kind: str) -> float:
+def mean(measured: list[QuestionResult], kind: str) -> float:
     return float(np.mean([getattr(each.probes["memory"], kind) for each in measured]))
 
 
-def test_rows_episodes_and_sizes_are_told(found) -> None:
+def test_rows_episodes_and_sizes_are_recorded(found) -> None:
     for each in found["noise"]:
         assert each.episodes == {"train": 140, "validation": 30, "test": 30}
         assert each.rows == {name: 4 * count for name, count in each.episodes.items()}
@@ -130,12 +133,14 @@ def test_what_does_not_converge_is_counted(found, monkeypatch) -> None:
         p.unconverged for kind in found.values() for one in kind for p in one.probes.values()
     } == {0}
     monkeypatch.setattr(logistic, "STEPS", 0)
-    monkeypatch.setattr(fit, "solve", Each(lambda problem: logistic._solve(problem)))
+    monkeypatch.setattr(
+        fit, "solve", Batched(lambda problem: logistic.regularisation_path(problem))
+    )
     (one,) = measure([examples.planted(0)], SEED)
     assert one.evaluable
     assert one.probes["memory"].unconverged == len(logistic.PENALTIES)
     assert one.probes["shuffled"].unconverged == SHUFFLES * len(logistic.PENALTIES)
-    assert Measured.from_json(json.loads(written(one))).probes == one.probes
+    assert QuestionResult.from_json(json.loads(written(one))).probes == one.probes
 
 
 def test_the_same_seed_gives_the_same_bytes_whoever_else_is_measured(found) -> None:
@@ -148,20 +153,20 @@ def test_the_same_seed_gives_the_same_bytes_whoever_else_is_measured(found) -> N
 
 def test_what_was_measured_survives_json(found) -> None:
     for each in [one for kind in found.values() for one in kind]:
-        back = Measured.from_json(json.loads(written(each)))
+        back = QuestionResult.from_json(json.loads(written(each)))
         assert written(back) == written(each)
         assert back.probes["memory"] == each.probes["memory"]
         assert back.by_since == each.by_since
 
 
-def written(measured: Measured) -> str:
+def written(measured: QuestionResult) -> str:
     return json.dumps(measured.to_json(), allow_nan=False)
 
 
 def broken() -> dict[str, Dataset]:
     data = examples.noise(0)
     gap = data.features["memory"].copy()
-    gap[split(data.episode, SEED)["test"][0]] = np.nan
+    gap[split_by_episode(data.episode, SEED)["test"][0]] = np.nan
     few = data.episode < 2
     return {
         "every label": examples.noise(0, labels=np.ones(len(data.labels))),
@@ -187,7 +192,7 @@ def test_what_cannot_be_probed_is_answered_with_the_reason() -> None:
         assert name in each.reason
         assert not each.evaluable
         assert math.isnan(each.selectivity)
-        assert Measured.from_json(json.loads(written(each))).reason == each.reason
+        assert QuestionResult.from_json(json.loads(written(each))).reason == each.reason
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Two ways to fit many problems, for two kinds of device; what is found must not depend on it."""
+"""Two ways to solve many problems, for two kinds of device: the results must be the same."""
 
 import os
 import time
@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from clew.probes.fitting import Dataset, each, fit, measure
+from clew.probes.fitting import Dataset, fit, measure, parallel
 from tests.probes.fitting import examples
 
-TOGETHER = 5
+BATCH = 5
 
 
 @pytest.fixture
 def accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its way of doing things, on this CPU."""
-    for module in (each, fit):
-        monkeypatch.setattr(module, "on_a_cpu", lambda: False)
-    monkeypatch.setattr(each, "TOGETHER", TOGETHER)
+    """What is done on an accelerator, on this CPU."""
+    for module in (parallel, fit):
+        monkeypatch.setattr(module, "on_cpu", lambda: False)
+    monkeypatch.setattr(parallel, "BATCH", BATCH)
 
 
-@pytest.mark.parametrize("problems", [1, 3, TOGETHER + 1])
-def test_together_is_one_by_one(request: pytest.FixtureRequest, problems: int) -> None:
+@pytest.mark.parametrize("problems", [1, 3, BATCH + 1])
+def test_a_batch_gives_what_one_by_one_gives(request: pytest.FixtureRequest, problems: int) -> None:
     rng = np.random.default_rng(0)
-    double = each.Each(lambda x, n: {"sum": x.sum() * n})
+    double = parallel.Batched(lambda x, n: {"sum": x.sum() * n})
     given_ = [(rng.standard_normal(4).astype(np.float32), np.int32(i)) for i in range(problems)]
     alone = double(given_)
     request.getfixturevalue("accelerator")
@@ -61,8 +61,8 @@ def test_an_accelerator_finds_what_a_cpu_finds(request: pytest.FixtureRequest) -
 def test_an_accelerator_has_one_call_at_a_time(
     accelerator: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(each, "cores", lambda: 4)
-    same = each.Each(lambda x: x)
+    monkeypatch.setattr(parallel, "cores", lambda: 4)
+    same = parallel.Batched(lambda x: x)
     inside, seen = [], []
 
     def slow(x: np.ndarray) -> np.ndarray:
@@ -72,26 +72,26 @@ def test_an_accelerator_has_one_call_at_a_time(
         inside.pop()
         return x
 
-    monkeypatch.setattr(same, "_together", slow)
-    found = list(each.in_lanes(lambda number: same([(np.float32(number),)]), range(8)))
+    monkeypatch.setattr(same, "_batch", slow)
+    found = list(parallel.parallel_map(lambda number: same([(np.float32(number),)]), range(8)))
     assert found == [[number] for number in range(8)]
     assert seen == [1] * 8
 
 
-def test_products_in_a_lane_use_no_other_core() -> None:
+def test_products_in_a_thread_use_no_other_core() -> None:
     def threads(_: int) -> list[int]:
         blas = [one for one in threadpool_info() if one["user_api"] == "blas"]
         return [one["num_threads"] for one in blas]
 
-    list(each.in_lanes(threads, [0]))  # what is not loaded yet is loaded now
+    list(parallel.parallel_map(threads, [0]))  # what is not loaded yet is loaded now
     before = threads(0)
-    for inside in each.in_lanes(threads, range(3)):
+    for inside in parallel.parallel_map(threads, range(3)):
         assert inside == [1] * len(before) != []
     assert threads(0) == before
 
 
-def test_advice_to_the_compiler_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flag_of_the_compiler_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--other=1")
-    each.a_core_each()
-    each.a_core_each()
+    parallel.single_threaded_xla()
+    parallel.single_threaded_xla()
     assert os.environ["XLA_FLAGS"] == "--other=1 --xla_cpu_multi_thread_eigen=false"

@@ -1,7 +1,7 @@
 """Features as principal components of the training rows.
 
-A rotation changes no ridge penalty and so no probe; it gives all problems one shape, a diagonal
-covariance, and a solver that knows the curvature before it starts.
+A rotation changes no L2 penalty and so no probe. It gives all problems a few shapes and a diagonal
+covariance, which makes them well conditioned for the solver.
 """
 
 from __future__ import annotations
@@ -13,62 +13,55 @@ import numpy as np
 
 RANK = 256
 """Components that are kept, if there are more features: those with the most variance."""
-ROUNDS = 2
+ITERATIONS = 2
 """Of subspace iteration, where there are more."""
-ENOUGH = 4096
+SUBSPACE_ROWS = 4096
 """Rows to find the subspace from."""
-NOTHING = 1e-6
-"""Components with less than this of the first one's variance are rounding: float16 has 3 digits."""
+NEGLIGIBLE = 1e-6
+"""Components with less than this share of the first one's variance are rounding errors: float16 has
+3 digits."""
 BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class Rotation:
-    """Standardises features and turns them."""
+class Components:
+    """Standardises features and projects them onto principal components."""
 
     mean: np.ndarray
-    turn: np.ndarray
-    """[d, k]: standardises, then turns."""
+    projection: np.ndarray
+    """[d, k]: standardises, then rotates."""
     variance: np.ndarray
-    """Of each component in the training rows, falling."""
+    """Of each component in the training rows, descending."""
     total: int
     """Variance of all components: the number of features that are not constant."""
 
     @property
-    def kept(self) -> float:
-        """Share of the variance that the components have."""
+    def explained(self) -> float:
+        """Share of the variance that the components explain."""
         return min(1.0, float(self.variance.sum()) / self.total)
 
     @property
-    def participation(self) -> float:
+    def participation_ratio(self) -> float:
         """(Σλ)² / Σλ². What the components leave out counts as spread evenly."""
         rest, dimensions = self.total - self.variance.sum(), self.total - len(self.variance)
         tail = max(rest, 0.0) ** 2 / dimensions if dimensions else 0.0
         return float(self.total**2 / (np.square(self.variance).sum() + tail))
 
-    def apply(self, features: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def transform(self, features: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The components of some rows, read block by block; not finite where the features are."""
-        out = np.empty((len(rows), self.turn.shape[1]), np.float32)
+        out = np.empty((len(rows), self.projection.shape[1]), np.float32)
         for start in range(0, len(rows), BLOCK):
             block = features[rows[start : start + BLOCK]].astype(np.float32)
             with np.errstate(invalid="ignore", over="ignore"):
                 block -= self.mean
-                np.matmul(block, self.turn, out=out[start : start + BLOCK])
+                np.matmul(block, self.projection, out=out[start : start + BLOCK])
         return out
 
 
-def release(features: np.ndarray) -> None:
-    """Let go of what was read from a file: it counts as this process's memory otherwise."""
-    if isinstance(features, np.memmap) and features.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
-        whole = getattr(features, "_mmap", None)
-        if whole is not None:
-            whole.madvise(mmap.MADV_DONTNEED)
-
-
-def rotation(
+def fit_components(
     features: np.ndarray, rows: np.ndarray, seed: int
-) -> tuple[Rotation, np.ndarray] | str:
-    """Of the training rows, and what it makes of them; or why there is none."""
+) -> tuple[Components, np.ndarray] | str:
+    """The components of the training rows, and those rows transformed; or why there are none."""
     if features.shape[1] == 0:
         return "there are no features"
     x = features[rows].astype(np.float32)
@@ -86,23 +79,31 @@ def rotation(
     wide = len(mean) > min(RANK, len(x))
     basis = _subspace(x, seed) if wide else np.eye(len(mean), dtype=np.float32)
     z = x @ basis if wide else x
-    variance, turn = np.linalg.eigh(_gram(z) / len(z))
+    variance, rotation = np.linalg.eigh(_gram(z) / len(z))
     order = np.argsort(variance)[::-1]
-    order = order[variance[order] > NOTHING * variance[order[0]]]
-    turn = turn[:, order].astype(np.float32)
-    whole = scale[:, None] * (basis @ turn)
-    return Rotation(mean, whole, variance[order], int(varies.sum())), z @ turn
+    order = order[variance[order] > NEGLIGIBLE * variance[order[0]]]
+    rotation = rotation[:, order].astype(np.float32)
+    projection = scale[:, None] * (basis @ rotation)
+    return Components(mean, projection, variance[order], int(varies.sum())), z @ rotation
+
+
+def release_pages(features: np.ndarray) -> None:
+    """Free the pages that were read from a memory-mapped file; they count as used memory."""
+    if isinstance(features, np.memmap) and features.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+        whole = getattr(features, "_mmap", None)
+        if whole is not None:
+            whole.madvise(mmap.MADV_DONTNEED)
 
 
 def _subspace(x: np.ndarray, seed: int) -> np.ndarray:
-    """Orthonormal columns that span what `RANK` principal components nearly do.
+    """Orthonormal columns that nearly span the first `RANK` principal components.
 
     Fewer rows than that have no more components than rows; their span is exact.
     """
     rng = np.random.default_rng([seed, 3])
     basis = rng.standard_normal((x.shape[1], min(RANK, len(x))), np.float32)
-    x = np.ascontiguousarray(x[:: -(-len(x) // ENOUGH)])
-    for _ in range(ROUNDS):
+    x = np.ascontiguousarray(x[:: -(-len(x) // SUBSPACE_ROWS)])
+    for _ in range(ITERATIONS):
         basis = _orthonormal(x.T @ (x @ basis))
     return basis
 

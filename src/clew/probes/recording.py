@@ -1,0 +1,170 @@
+"""What a replay recorded, on disk, and a dataset for each question.
+
+The small columns are held in memory; features are appended to files, and memory-mapped afterwards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+from numpy.typing import DTypeLike
+
+from clew.probes.fitting import Dataset
+from clew.validate import BadInput
+
+COLUMNS: Mapping[str, DTypeLike] = {
+    "episode": np.int32, "step": np.int32, "asked": bool, "answer": bool, "since": np.int32,
+}  # fmt: skip
+PER_QUESTION = ("asked", "answer", "since")
+"""Columns with an entry for each question."""
+BLOCK_BYTES = 32 * 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """One run's episodes: whether they succeeded, and a row for each step at which a question
+    has an answer.
+
+    Rows are ordered by step, then by episode. Features lie in files of the given folder, for as
+    long as that exists.
+    """
+
+    success: Bool[np.ndarray, " episode"]
+    length: Int[np.ndarray, " episode"]
+    episode: Int[np.ndarray, " row"]
+    step: Int[np.ndarray, " row"]
+    asked: Bool[np.ndarray, "row question"]
+    answer: Bool[np.ndarray, "row question"]
+    since: Int[np.ndarray, "row question"]
+    features: dict[str, np.ndarray]
+    """memory: the actor's state after the step's observation, all of it, flat.
+    observation: the actor's encoding of that observation, which is the input of the memory.
+    untrained: the state of a randomly initialised memory of the same shape with the same input."""
+
+    @property
+    def bytes(self) -> int:
+        """On the disk."""
+        return sum(array.nbytes for array in self.features.values())
+
+
+class RowWriter:
+    """Appends the rows of a replay, segment by segment, without holding their features."""
+
+    def __init__(self, folder: Path, *, half: bool) -> None:
+        self._folder = folder
+        self._half = half
+        self._columns: dict[str, list[np.ndarray]] = {name: [] for name in COLUMNS}
+        self._widths: dict[str, int] = {}
+
+    def add(self, columns: Mapping[str, np.ndarray], features: Mapping[str, np.ndarray]) -> None:
+        """Append the rows of one segment."""
+        for name, dtype in COLUMNS.items():
+            self._columns[name].append(np.asarray(columns[name]).astype(dtype))
+        for name, array in features.items():
+            self._widths[name] = array.shape[1]
+            with _writing(self._path(name), "ab") as file:
+                file.write(np.ascontiguousarray(array, self._dtype(name)).data)
+
+    def finish(self, questions: int, success: np.ndarray, length: np.ndarray) -> Recording:
+        """All rows; features are memory-mapped."""
+        columns = {
+            name: np.concatenate(parts)
+            if parts
+            else np.empty((0, questions) if name in PER_QUESTION else 0, COLUMNS[name])
+            for name, parts in self._columns.items()
+        }
+        n = len(columns["episode"])
+        features = {
+            name: _mapped(self._path(name), self._dtype(name), (n, width))
+            for name, width in self._widths.items()
+        }
+        return Recording(success, length, **columns, features=features)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.rows"
+
+    def _dtype(self, name: str) -> DTypeLike:
+        return np.float16 if self._half and name != "observation" else np.float32
+
+
+class Question(NamedTuple):
+    """A question and its dataset, or why there is none."""
+
+    name: str
+    rows: int
+    episodes: int
+    data: Dataset | None
+    why_not: str = ""
+
+
+def question_datasets(
+    recording: Recording, questions: Sequence[str], folder: Path
+) -> list[Question]:
+    """A dataset for every question. Those with the same rows share the files of their features."""
+    shared: dict[bytes, dict[str, np.ndarray]] = {}
+    found = []
+    for number, name in enumerate(questions):
+        rows = np.flatnonzero(recording.asked[:, number])
+        answers = recording.answer[rows, number]
+        episodes = len(np.unique(recording.episode[rows]))
+        if not len(answers) or answers.all() or not answers.any():
+            same = f"all answers are {'yes' if answers.any() else 'no'}"
+            why_not = same if len(answers) else "it is never asked"
+            found.append(Question(name, len(rows), episodes, None, why_not))
+            continue
+        key = rows.tobytes()
+        if key not in shared:
+            shared[key] = _features(recording, rows, folder, len(shared))
+        data = Dataset(
+            labels=answers.astype(np.uint8),
+            episode=recording.episode[rows],
+            since=recording.since[rows, number],
+            features=shared[key],
+        )
+        found.append(Question(name, len(rows), episodes, data))
+    return found
+
+
+def _features(
+    recording: Recording, rows: np.ndarray, folder: Path, number: int
+) -> dict[str, np.ndarray]:
+    if len(rows) == len(recording.episode):
+        return recording.features
+    return {
+        name: _copy_rows(array, rows, folder / f"{name}-{number}.rows")
+        for name, array in recording.features.items()
+    }
+
+
+def _copy_rows(array: np.ndarray, rows: np.ndarray, path: Path) -> np.ndarray:
+    """Some rows of a memory-mapped array, in a file of their own, block by block."""
+    block = max(1, BLOCK_BYTES // max(1, array.shape[1] * array.itemsize))
+    with _writing(path, "wb") as file:
+        for start in range(0, len(rows), block):
+            file.write(np.ascontiguousarray(array[rows[start : start + block]]).data)
+    return _mapped(path, array.dtype, (len(rows), array.shape[1]))
+
+
+def _mapped(path: Path, dtype: DTypeLike, shape: tuple[int, int]) -> np.ndarray:
+    """A file as an array; an empty file cannot be mapped."""
+    return np.memmap(path, dtype, "r", shape=shape) if np.prod(shape) else np.empty(shape, dtype)
+
+
+@contextmanager
+def _writing(path: Path, mode: Literal["ab", "wb"]) -> Iterator[IO[bytes]]:
+    """A file of a recording. An error says what to do if the disk is full."""
+    try:
+        with open(path, mode) as file:
+            yield file
+    except OSError as error:
+        raise BadInput(
+            f"the recording in {str(path.parent)!r} cannot be written ({error.strerror}); free "
+            "some space there or name another folder in TMPDIR, and run the same command again: "
+            "nothing that was stored is lost"
+        ) from error
