@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs import priced
-from clew.learner.agent import Agent, MemoryState, act
+from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, act
 from clew.learner.program import Program
 
 
@@ -24,7 +24,9 @@ class Evaluation(NamedTuple):
     """Of each kind in an episode."""
 
 
-class _EvalState(NamedTuple):
+class EpisodesState(NamedTuple):
+    """Some episodes, played together from reset to their ends."""
+
     t: Int[Array, ""]
     env_state: PyTree[Array]
     obs: Shaped[Array, "episode ..."]
@@ -39,27 +41,22 @@ def evaluate(
     program: Program, agent: Agent, prices: Float[Array, " event"], key: PRNGKeyArray
 ) -> Evaluation:
     """Play `eval_episodes` episodes, each from reset to its end, taking the likeliest action."""
-    env, observations, n = program.env, program.observations, program.settings.eval_episodes
     reset_key, step_key = jax.random.split(key)
-    table = agent.actor.encode_table(observations)
+    table = agent.actor.encode_table(program.observations)
+    start = reset_episodes(program, agent, program.settings.eval_episodes, reset_key)
+    end = jax.lax.while_loop(
+        lambda now: now.alive.any(),
+        lambda now: step_episodes(program, agent, table, step_key, now)[0],
+        start,
+    )
+    events = end.events.mean(0)
+    return Evaluation(end.success.mean(), end.length.mean(), priced(prices, events), events)
 
-    def step(now: _EvalState) -> _EvalState:
-        acted = act(agent, observations, table, now.memory, now.obs, jnp.full(n, now.t == 0))
-        keys = jax.random.split(jax.random.fold_in(step_key, now.t), n)
-        env_state, result = jax.vmap(env.step)(now.env_state, acted.action, keys)
-        return _EvalState(
-            t=now.t + 1,
-            env_state=env_state,
-            obs=result.obs,
-            memory=acted.memory,
-            alive=now.alive & ~(result.terminated | result.truncated),
-            success=now.success | (now.alive & result.success),
-            length=now.length + now.alive,
-            events=now.events + now.alive[:, None] * result.events,
-        )
 
-    env_state, obs = jax.vmap(env.reset)(jax.random.split(reset_key, n))
-    start = _EvalState(
+def reset_episodes(program: Program, agent: Agent, n: int, key: PRNGKeyArray) -> EpisodesState:
+    """Before the first step of `n` episodes."""
+    env_state, obs = jax.vmap(program.env.reset)(jax.random.split(key, n))
+    return EpisodesState(
         t=jnp.int32(0),
         env_state=env_state,
         obs=obs,
@@ -67,8 +64,26 @@ def evaluate(
         alive=jnp.ones(n, bool),
         success=jnp.zeros(n, bool),
         length=jnp.zeros(n, jnp.int32),
-        events=jnp.zeros((n, len(env.event_names))),
+        events=jnp.zeros((n, len(program.env.event_names))),
     )
-    end = jax.lax.while_loop(lambda now: now.alive.any(), step, start)
-    events = end.events.mean(0)
-    return Evaluation(end.success.mean(), end.length.mean(), priced(prices, events), events)
+
+
+def step_episodes(
+    program: Program, agent: Agent, table: Encoding | None, key: PRNGKeyArray, now: EpisodesState
+) -> tuple[EpisodesState, ActorStep]:
+    """One step of every episode, with the likeliest action; those that have ended do not count."""
+    n = len(now.alive)
+    acted = act(agent, program.observations, table, now.memory, now.obs, jnp.full(n, now.t == 0))
+    keys = jax.random.split(jax.random.fold_in(key, now.t), n)
+    env_state, result = jax.vmap(program.env.step)(now.env_state, acted.action, keys)
+    after = EpisodesState(
+        t=now.t + 1,
+        env_state=env_state,
+        obs=result.obs,
+        memory=acted.memory,
+        alive=now.alive & ~(result.terminated | result.truncated),
+        success=now.success | (now.alive & result.success),
+        length=now.length + now.alive,
+        events=now.events + now.alive[:, None] * result.events,
+    )
+    return after, acted

@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from clew.envs import Asked, Latent
-from clew.learner.agent import Agent, Backbone, MemoryState, act
+from clew.learner.agent import Agent, Backbone, MemoryState
+from clew.learner.evaluate import EpisodesState, reset_episodes, step_episodes
 from clew.learner.program import Program
 from clew.memory import Architecture
 from clew.probes.recording import Recording, RowWriter
@@ -31,19 +32,13 @@ recorded, or every third, and so on."""
 Questions = Latent[PyTree, PyTree]
 
 
-class _Episodes(NamedTuple):
+class _Replay(NamedTuple):
     """The state of all episodes at one time."""
 
-    t: Int[Array, ""]
-    env_states: PyTree
-    obs: Array
-    memory: MemoryState
+    episodes: EpisodesState
     untrained: MemoryState
     known: PyTree
     """What the latent carries."""
-    alive: Bool[Array, " episode"]
-    success: Bool[Array, " episode"]
-    length: Int[Array, " episode"]
 
 
 class _Segment(NamedTuple):
@@ -81,10 +76,11 @@ def record(
     rows = RowWriter(folder, half=width > WIDE)
     with jax.default_matmul_precision(program.precision):
         now = _reset(program, latent, agent, episodes, reset_key)
-        while bool(now.alive.any()):
+        while bool(now.episodes.alive.any()):
             now, seen = _play(program, latent, steps, width > WIDE, agent, untrained, step_key, now)
             _write(rows, jax.device_get(seen), every)
-    return rows.finish(len(latent.questions), np.asarray(now.success), np.asarray(now.length))
+    success, length = np.asarray(now.episodes.success), np.asarray(now.episodes.length)
+    return rows.finish(len(latent.questions), success, length)
 
 
 def untrained_backbone(program: Program, agent: Agent, seed: int, untrained_seed: int) -> Backbone:
@@ -128,22 +124,10 @@ def _new_memory(program: Program, key: PRNGKeyArray) -> Architecture:
 
 
 @partial(jax.jit, static_argnums=(0, 1, 3))
-def _reset(
-    program: Program, latent: Questions, agent: Agent, n: int, key: PRNGKeyArray
-) -> _Episodes:
-    states, obs = jax.vmap(program.env.reset)(jax.random.split(key, n))
-    empty = agent.actor.initial_state(n)
-    return _Episodes(
-        t=jnp.int32(0),
-        env_states=states,
-        obs=obs,
-        memory=empty,
-        untrained=empty,
-        known=jax.tree.map(lambda x: jnp.broadcast_to(x, (n, *x.shape)), latent.start()),
-        alive=jnp.ones(n, bool),
-        success=jnp.zeros(n, bool),
-        length=jnp.zeros(n, jnp.int32),
-    )
+def _reset(program: Program, latent: Questions, agent: Agent, n: int, key: PRNGKeyArray) -> _Replay:
+    known = jax.tree.map(lambda x: jnp.broadcast_to(x, (n, *x.shape)), latent.start())
+    episodes = reset_episodes(program, agent, n, key)
+    return _Replay(episodes, episodes.memory, known)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -155,33 +139,19 @@ def _play(
     agent: Agent,
     untrained: Backbone,
     step_key: PRNGKeyArray,
-    start: _Episodes,
-) -> tuple[_Episodes, _Segment]:
-    env, observations = program.env, program.observations
+    start: _Replay,
+) -> tuple[_Replay, _Segment]:
+    observations = program.observations
     tables = [backbone.encode_table(observations) for backbone in (agent.actor, untrained)]
 
-    def step(now: _Episodes, _: None) -> tuple[_Episodes, _Segment]:
-        n = len(now.alive)
-        first = jnp.full(n, now.t == 0)
-        acted = act(agent, observations, tables[0], now.memory, now.obs, first)
-        encoding = untrained.encode(observations, tables[1], now.obs)
-        other, _unused = untrained.step(now.untrained, encoding, first)
-        known, questions = jax.vmap(latent.look)(now.known, now.env_states)
-        keys = jax.random.split(jax.random.fold_in(step_key, now.t), n)
-        states, result = jax.vmap(env.step)(now.env_states, acted.action, keys)
-        after = _Episodes(
-            t=now.t + 1,
-            env_states=states,
-            obs=result.obs,
-            memory=acted.memory,
-            untrained=other,
-            known=known,
-            alive=now.alive & ~(result.terminated | result.truncated),
-            success=now.success | (now.alive & result.success),
-            length=now.length + now.alive,
-        )
+    def step(now: _Replay, _: None) -> tuple[_Replay, _Segment]:
+        t, alive, obs = now.episodes.t, now.episodes.alive, now.episodes.obs
+        known, questions = jax.vmap(latent.look)(now.known, now.episodes.env_state)
+        encoding = untrained.encode(observations, tables[1], obs)
+        other, _unused = untrained.step(now.untrained, encoding, jnp.full(len(alive), t == 0))
+        episodes, acted = step_episodes(program, agent, tables[0], step_key, now.episodes)
         vectors = (flatten(acted.memory, half), acted.embedding, flatten(other, half))
-        return after, _Segment(now.t, now.alive, questions, *vectors)
+        return _Replay(episodes, other, known), _Segment(t, alive, questions, *vectors)
 
     return jax.lax.scan(step, start, None, steps)
 
