@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from clew.analysis.published import published_success
-from clew.analysis.table import ARM, Results, results
+from clew.analysis.results import ARM, Results
 
 PENALTY = {"MysteryPath-Grid": 1 / 128, "MiniGrid-MemoryS13": 1 / 845}
 RAW = {"e3b": 0.68, "noveld": 0.07, "none": 0.0}
@@ -42,8 +42,8 @@ def matrix(
         penalty=runs["environment"].map(PENALTY),
     )
     if not evaluations:
-        return results(runs)
-    return results(runs, _curves(runs, evaluations), _rollouts(runs, evaluations))
+        return Results.from_frames(runs)
+    return Results.from_frames(runs, _curves(runs, evaluations), _rollouts(runs, evaluations))
 
 
 def standard_ranks(n: int) -> np.ndarray:

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from clew.analysis import (
+    Results,
     Statistics,
     Task,
     TaskStatistics,
     published,
-    results,
     task,
     tasks,
     verdicts,
@@ -61,34 +61,36 @@ def grid(value: float | None = None, seeds: int = 4) -> pd.DataFrame:
 )
 def test_tables_that_are_refused(runs: pd.DataFrame, words: str) -> None:
     with pytest.raises(BadInput) as error:
-        results(runs)
+        Results.from_frames(runs)
     assert words in str(error.value)
 
 
 def test_curves_of_a_stranger_are_refused() -> None:
     curve = frame({"seed": 7}).assign(steps=1.0, success=0.5)
     with pytest.raises(BadInput, match="not in the table of runs: world / sparse / GRU / none, se"):
-        results(frame({}), curve)
+        Results.from_frames(frame({}), curve)
 
 
 def test_several_coefficients_in_one_arm_must_be_told_apart() -> None:
     runs = pd.concat([grid().assign(bonus_coef=0.03), grid().assign(bonus_coef=0.1)])
     with pytest.raises(BadInput, match=r"several coefficients \(0.03, 0.1\)"):
-        tasks(results(runs))
-    assert len(tasks(results(runs).only(bonus_coef=0.03))) == 1
+        tasks(Results.from_frames(runs))
+    assert len(tasks(Results.from_frames(runs).only(bonus_coef=0.03))) == 1
     with pytest.raises(BadInput, match="unknown column"):
-        results(runs).only(colour="red")
+        Results.from_frames(runs).only(colour="red")
 
 
 def test_a_task_that_is_not_there() -> None:
     with pytest.raises(BadInput, match="did you mean 'TinyReproduce'"):
-        task(results(frame({"environment": "TinyReproduce"})), "TinyReproduse", "sparse")
+        task(
+            Results.from_frames(frame({"environment": "TinyReproduce"})), "TinyReproduse", "sparse"
+        )
     with pytest.raises(BadInput, match="has no finished run"):
-        task(results(frame({})), "world", "dense")
+        task(Results.from_frames(frame({})), "world", "dense")
 
 
 def test_mismatched_suites_are_explained() -> None:
-    only_none = tasks(results(frame({"seed": 1}, {"seed": 2})))[0]
+    only_none = tasks(Results.from_frames(frame({"seed": 1}, {"seed": 2})))[0]
     assert only_none.bonuses == ()
     mpg, s13 = tasks(published())
     with pytest.raises(BadInput, match="two rewards of one environment"):
@@ -104,28 +106,28 @@ def test_mismatched_suites_are_explained() -> None:
 
 
 def test_one_seed_gives_estimates_without_intervals() -> None:
-    (one,) = Statistics(results(grid(seeds=1))).tasks
+    (one,) = Statistics(Results.from_frames(grid(seeds=1))).tasks
     assert "one seed" in one.spread("e3b").delta.why_not
     assert "one seed" in one.interactions["e3b"].anova.why_not
     for gain in one.gains:
         assert np.isfinite(gain.interval.estimate)
         assert not gain.interval.known
-    (said,) = verdicts(Statistics(results(grid(seeds=1))))
+    (said,) = verdicts(Statistics(Results.from_frames(grid(seeds=1))))
     assert said.pattern == "inconclusive"
     assert "cannot be judged: an arm with one seed" in said.sentence
 
 
 def test_all_equal_values_stand() -> None:
-    (flat,) = Statistics(results(grid(0.25))).tasks
+    (flat,) = Statistics(Results.from_frames(grid(0.25))).tasks
     assert "equal" in flat.interactions["e3b"].anova.why_not
     assert np.isnan(flat.interactions["e3b"].p_permutation)
     assert "nothing can be divided" in flat.spread("e3b").ratio.why_not
-    (said,) = verdicts(Statistics(results(grid(0.25))))
+    (said,) = verdicts(Statistics(Results.from_frames(grid(0.25))))
     assert said.pattern == "null"
 
 
 def test_two_seeds_are_not_enough_for_a_verdict() -> None:
-    (said,) = verdicts(Statistics(results(grid(seeds=2))))
+    (said,) = verdicts(Statistics(Results.from_frames(grid(seeds=2))))
     assert said.pattern == "inconclusive"
     assert "an arm has 2 seeds, and 3 are the least" in said.sentence
 

@@ -11,11 +11,11 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from clew.analysis import Statistics, figures, published, published_success, results
-from clew.analysis.figures.strips import beeswarm
+from clew.analysis import Results, Statistics, figures, published, published_success
+from clew.analysis.figures.seeds import beeswarm
 from clew.analysis.figures.style import architecture_style, bonus_style
 from clew.analysis.names import ARCHITECTURES, BONUSES
-from clew.analysis.report.picture import apart
+from clew.analysis.report.interaction_svg import apart
 from clew.validate import BadInput
 from tests.analysis.matrix import matrix
 
@@ -61,7 +61,9 @@ def test_every_draws_what_there_is(tmp_path: Path) -> None:
 
 def test_names_are_escaped_in_svg(tmp_path: Path) -> None:
     runs = SMALL.results.runs.assign(environment="<script>alert(1)</script>$x_$")
-    svg, *_ = figures.save(figures.strips(Statistics(results(runs))), tmp_path / "seeds")
+    svg, *_ = figures.save(
+        figures.strips(Statistics(Results.from_frames(runs))), tmp_path / "seeds"
+    )
     assert "<script" not in svg.read_text()
 
 
@@ -91,7 +93,7 @@ def test_what_cannot_be_drawn_is_explained() -> None:
         figures.decodability(pd.DataFrame())
     failed = published().runs.assign(status="failed", tail_mean=np.nan)
     with pytest.raises(BadInput, match="no run is finished"):
-        figures.strips(Statistics(results(failed)))
+        figures.strips(Statistics(Results.from_frames(failed)))
 
 
 def test_decodability_has_a_point_a_row() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.analysis import Statistics, TaskStatistics, published, results, task, verdicts
+from clew.analysis import Results, Statistics, TaskStatistics, published, task, verdicts
 from clew.analysis.cautions import cautions
 from clew.analysis.names import NONE
 from clew.analysis.report import page
@@ -103,8 +103,8 @@ def test_permutation_p_is_uniform_where_the_bonus_does_nothing() -> None:
 
 def test_the_same_runs_in_another_order_and_company_give_the_same_bytes() -> None:
     runs = published().runs
-    shuffled = results(runs.sample(frac=1, random_state=3))
-    alone = results(runs[runs["environment"] == "MysteryPath-Grid"])
+    shuffled = Results.from_frames(runs.sample(frac=1, random_state=3))
+    alone = Results.from_frames(runs[runs["environment"] == "MysteryPath-Grid"])
     for other in (shuffled, alone):
         one, two = (Statistics(table).tasks[0] for table in (published(), other))
         assert one.spread("e3b") == two.spread("e3b")
@@ -163,7 +163,7 @@ def test_failed_runs_are_left_out_listed_and_their_weight_is_told() -> None:
     runs = runs[runs["environment"] == "MiniGrid-MemoryS13"].copy()
     lost = (runs["architecture"] == "GRU") & (runs["bonus"] == "e3b") & (runs["seed"] > 2)
     runs.loc[lost, ["status", "tail_mean"]] = ["diverged", np.nan]
-    broken = results(runs)
+    broken = Results.from_frames(runs)
     found = gaps(broken)
     assert found.sentence() == "173 of 180 runs are finished; 7 diverged."
     assert "GRU / e3b, seed 3" in found.lines()[0]
@@ -175,7 +175,7 @@ def test_failed_runs_are_left_out_listed_and_their_weight_is_told() -> None:
 def test_absent_seeds_are_missing() -> None:
     runs = published().runs
     gone = runs.drop(index=runs.index[[5, 100]])
-    found = gaps(results(gone))
+    found = gaps(Results.from_frames(gone))
     assert (found.finished, found.expected) == (358, 360)
     assert set(found.runs["status"]) == {"missing"}
 

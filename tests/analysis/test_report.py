@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clew.analysis import Statistics, published, published_success, results
-from clew.analysis.report import against, against_paper, page, write_report
-from clew.analysis.report.formal import beside
+from clew.analysis import Results, Statistics, published, published_success
+from clew.analysis.report import compare, compare_with_published, page, write_report
+from clew.analysis.report.proofs import beside
 from clew.analysis.stats.intervals import Interval
 from clew.analysis.verdict import RULES
 from clew.machines.tasks import TaskSpec, TaskVerdict
@@ -33,11 +33,15 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 @pytest.fixture(scope="module")
 def small() -> str:
     runs = matrix(4, 30, FEW.query("environment == 'MysteryPath-Grid'"))
-    return page(Statistics(runs), compared=against_paper(runs), configuration={"suite": "small"},
-                formal=formal())  # fmt: skip
+    return page(
+        Statistics(runs),
+        compared=compare_with_published(runs),
+        configuration={"suite": "small"},
+        proofs=proofs(),
+    )
 
 
-def formal(expected: str = "amplify") -> dict[tuple[str, str], TaskVerdict]:
+def proofs(expected: str = "amplify") -> dict[tuple[str, str], TaskVerdict]:
     tally = {"pairs": 7, "unpoolable": 0}
     summary = {
         "states": 12, "discount": "9/10", "verdict": "sparse", "witness": {"states": 1},
@@ -69,7 +73,7 @@ def test_the_control_is_drawn_beside_the_memories(small: str) -> None:
 
 
 def test_the_proof_stands_beside_the_measurement(small: str) -> None:
-    table = re.search(r'<table id="table-formal".*?</table>', small, re.DOTALL)
+    table = re.search(r'<table id="table-proofs".*?</table>', small, re.DOTALL)
     assert table is not None
     rows = [re.sub(r"<[^>]*>", "|", row) for row in re.findall(r"<tr>.*?</tr>", table.group())]
     assert len(rows) == 1 + 4  # two rewards, two bonuses
@@ -86,7 +90,7 @@ def test_the_proof_stands_beside_the_measurement(small: str) -> None:
     assert "The task itself was not decided: Too large." in words
     assert "Nothing. Too large." in words
     runs = matrix(4, 0, FEW.query("environment == 'MysteryPath-Grid'"))
-    other = page(Statistics(runs), formal=formal("null"))
+    other = page(Statistics(runs), proofs=proofs("null"))
     assert "not as expected" in other
 
 
@@ -110,10 +114,10 @@ def test_what_is_not_settled_is_open() -> None:
 
 def test_names_in_findings_are_escaped() -> None:
     found = {
-        task: replace(f, refused=NASTY, smaller={NASTY: NASTY}) for task, f in formal().items()
+        task: replace(f, refused=NASTY, smaller={NASTY: NASTY}) for task, f in proofs().items()
     }
     made = page(
-        Statistics(matrix(3, 0, FEW.query("environment == 'MysteryPath-Grid'"))), formal=found
+        Statistics(matrix(3, 0, FEW.query("environment == 'MysteryPath-Grid'"))), proofs=found
     )
     assert "<img" not in made
 
@@ -136,7 +140,9 @@ def test_names_are_escaped_everywhere() -> None:
         for frame in frames:
             changed = frame[column].isin(["MysteryPath-Grid", "GRU", "noveld"])
             frame[column] = frame[column].where(~changed, NASTY)
-        made = page(Statistics(results(*frames)), title=NASTY, configuration={NASTY: NASTY})
+        made = page(
+            Statistics(Results.from_frames(*frames)), title=NASTY, configuration={NASTY: NASTY}
+        )
         assert "<img" not in made
         assert made.count("<script") == 2  # the data and the program
         data = re.search(r'id="data">(.*?)</script>', made, re.DOTALL)
@@ -145,28 +151,28 @@ def test_names_are_escaped_everywhere() -> None:
 
 
 def test_agreement_is_by_interval() -> None:
-    same = against_paper(published())
+    same = compare_with_published(published())
     assert len(same) == 36
-    assert {c.verdict for c in same} == {"agrees"}
+    assert {c.agreement for c in same} == {"agrees"}
     runs = published().runs
-    moved = results(runs.assign(tail_mean=(runs["tail_mean"] * 0.7)))
-    verdicts = {c.arm: c.verdict for c in against_paper(moved)}
+    moved = Results.from_frames(runs.assign(tail_mean=(runs["tail_mean"] * 0.7)))
+    verdicts = {c.arm: c.agreement for c in compare_with_published(moved)}
     assert verdicts["MysteryPath-Grid", "sparse", "RetNet", "e3b"] == "differs"
     assert verdicts["MysteryPath-Grid", "sparse", "Memoryless", "e3b"] == "agrees"
-    assert all(c.verdict == "agrees" for c in against(moved, moved))
+    assert all(c.agreement == "agrees" for c in compare(moved, moved))
     made = page(
-        Statistics(moved), compared=against(moved, published()), compared_with="another store"
+        Statistics(moved), compared=compare(moved, published()), compared_with="another store"
     )
     assert "Beside another store" in made
     assert "MysteryPath-Grid / sparse / RetNet / e3b</b>: ours .39, theirs .56" in made
 
 
 def test_suites_that_do_not_match_are_explained() -> None:
-    other = results(partial("no change").assign(environment="elsewhere"))
+    other = Results.from_frames(partial("no change").assign(environment="elsewhere"))
     with pytest.raises(BadInput, match="the suites do not match: no arm is both here and in the"):
-        against(other, published())
+        compare(other, published())
     with pytest.raises(BadInput, match="for example MysteryPath-Grid / sparse / GRU / none"):
-        against_paper(other)
+        compare_with_published(other)
 
 
 def partial(change: str) -> pd.DataFrame:
@@ -200,7 +206,7 @@ def partial(change: str) -> pd.DataFrame:
      "no control arm", "ragged", "diverged"],
 )  # fmt: skip
 def test_a_partial_store_still_gives_a_page(change: str) -> None:
-    made = page(Statistics(results(partial(change))))
+    made = page(Statistics(Results.from_frames(partial(change))))
     assert made.rstrip().endswith("</html>")
     assert "nan" not in re.sub(r"<[^>]*>", " ", made).lower().split()
     if change == "nothing finished":
@@ -299,7 +305,9 @@ def test_it_prints(small: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_whole_matrix_stays_small(tmp_path: Path) -> None:
     whole = matrix(evaluations=244)
-    path = write_report(Statistics(whole), tmp_path / "report.html", compared=against_paper(whole))
+    path = write_report(
+        Statistics(whole), tmp_path / "report.html", compared=compare_with_published(whole)
+    )
     assert path.stat().st_size < 5e6
     if CHROMIUM:
         probed = path.read_text().replace("</body>", PROBE + "</body>")

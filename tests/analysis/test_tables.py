@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.analysis import Statistics, published, published_success, results
+from clew.analysis import Results, Statistics, published, published_success
 from clew.analysis.stats.training import steps_to_sustain
 from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
 from clew.analysis.tables.grid import tex, word
@@ -106,7 +106,7 @@ def test_sweep_shows_every_coefficient() -> None:
     runs = published().runs
     one = runs[(runs["architecture"] == "RetNet") & (runs["bonus"] == "e3b")]
     high = one.assign(bonus_coef=0.1, tail_mean=0.0).query("seed == 0")
-    both = results(pd.concat([runs, high]))
+    both = Results.from_frames(pd.concat([runs, high]))
     grid = sweep_table(Statistics(both))
     assert grid.columns[3:] == ("λ = 0.03", "λ = 0.1")
     assert texts(grid)["MPG / sparse", "RetNet", "E3B"] == ["0.561 ± 0.054", "0.000"]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.analysis import Stored, read_store
-from clew.analysis.table import EVALUATIONS, ROLLOUTS, records
+from clew.analysis import StoreContents, read_store
+from clew.analysis.results import EVALUATIONS, ROLLOUTS, records
 from clew.cli.commands.report import report
 from clew.cli.commands.run import execute
 from clew.metrics import tail_mean
@@ -26,11 +26,11 @@ WORLD = "TinyReproduce[k=2,v=2]"
 
 
 @pytest.fixture(scope="module")
-def stored(trained: Path) -> Stored:
+def stored(trained: Path) -> StoreContents:
     return read_store(trained)
 
 
-def test_every_run_is_a_row(trained: Path, stored: Stored) -> None:
+def test_every_run_is_a_row(trained: Path, stored: StoreContents) -> None:
     rows = scan(Store(trained, read_only=True))
     runs = stored.results.runs
     assert set(runs["environment"]) == {WORLD}
@@ -41,7 +41,7 @@ def test_every_run_is_a_row(trained: Path, stored: Stored) -> None:
     assert stored.notes == []
 
 
-def test_curves_have_every_column(stored: Stored) -> None:
+def test_curves_have_every_column(stored: StoreContents) -> None:
     evaluations, rollouts = stored.results.evaluations, stored.results.rollouts
     assert len(evaluations) == 4 * 10
     assert len(rollouts) == 4 * 20

@@ -3,24 +3,23 @@
 Nothing here imports jax or the learner. Needs the extra `clew[report]`.
 """
 
+from clew.analysis.from_store import StoreContents, read_store
 from clew.analysis.published import published, published_success
+from clew.analysis.results import Results
 from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.task import Task, task, tasks
-from clew.analysis.stored import Stored, read_store
-from clew.analysis.table import Results, results
 from clew.analysis.verdict import Verdict, verdicts
 
 __all__ = [
     "Results",
     "Statistics",
-    "Stored",
+    "StoreContents",
     "Task",
     "TaskStatistics",
     "Verdict",
     "published",
     "published_success",
     "read_store",
-    "results",
     "task",
     "tasks",
     "verdicts",

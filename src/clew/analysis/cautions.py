@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 
+from clew.analysis.formatting import number, signed
 from clew.analysis.names import MEMORYLESS, bonus_label
 from clew.analysis.statistics import TaskStatistics
 from clew.analysis.stats.intervals import Interval
 from clew.analysis.stats.spread import Spread
-from clew.analysis.words import number, signed
 
 
 @dataclasses.dataclass(frozen=True)

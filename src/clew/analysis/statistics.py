@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Literal, get_args
 
 from clew.analysis.names import MEMORYLESS, NONE
+from clew.analysis.results import Results
 from clew.analysis.stats.bootstrap import (
     PERMUTATIONS,
     RESAMPLES,
@@ -33,7 +34,6 @@ from clew.analysis.stats.spread import (
 )
 from clew.analysis.stats.success import improvement, iqm, with_bonus
 from clew.analysis.stats.task import Pair, Task, tasks
-from clew.analysis.table import Results
 from clew.validate import known_names
 
 View = Literal["memories", "with the control", "in log odds"]

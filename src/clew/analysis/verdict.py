@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from clew.analysis import words
+from clew.analysis import formatting
 from clew.analysis.cautions import Caution, cautions
 from clew.analysis.names import bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
@@ -113,10 +113,10 @@ def _sentence(verdict: Verdict) -> str:
         return opening + f"cannot be judged: {found.delta.why_not}."
     if fewest < SEEDS:
         return opening + f"cannot be judged: an arm has {fewest} seeds, and {SEEDS} are the least."
-    who = f"{words.seeds(found.delta.n)} × {len(found.architectures)} architectures"
-    delta = f"ΔSEP {words.estimate(found.delta, plus=True)}, {who}"
-    delta += f", Holm p {words.p_value(verdict.p_spread)}"
-    mean = f"average gain {words.estimate(verdict.average, plus=True)}"
+    who = f"{formatting.seeds(found.delta.n)} × {len(found.architectures)} architectures"
+    delta = f"ΔSEP {formatting.estimate(found.delta, plus=True)}, {who}"
+    delta += f", Holm p {formatting.p_value(verdict.p_spread)}"
+    mean = f"average gain {formatting.estimate(verdict.average, plus=True)}"
     gains = _range(verdict.gains)
     said = {
         "amplify": f"amplifies the differences between memories: {delta}; {gains}.",
@@ -145,10 +145,10 @@ def _shift(verdict: Verdict) -> str:
 def _range(mine: Sequence[Gain]) -> str:
     least, most = (f(mine, key=lambda g: g.interval.estimate) for f in (min, max))
     return (
-        f"gains from {words.signed(least.interval.estimate, 2)} ({least.architecture}) "
-        f"to {words.signed(most.interval.estimate, 2)} ({most.architecture})"
+        f"gains from {formatting.signed(least.interval.estimate, 2)} ({least.architecture}) "
+        f"to {formatting.signed(most.interval.estimate, 2)} ({most.architecture})"
     )
 
 
 def _detectable(mine: Sequence[Gain]) -> str:
-    return words.number(max(g.detectable for g in mine), 2)
+    return formatting.number(max(g.detectable for g in mine), 2)

@@ -10,10 +10,10 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from clew.analysis import names, words
-from clew.analysis.recipes import named
+from clew.analysis import formatting, names
+from clew.analysis.hyperparameters import name_arms
 from clew.analysis.stats.intervals import Interval, mean_interval, welch, without_interval
-from clew.analysis.table import ARM
+from clew.analysis.results import ARM
 from clew.envs import shown_first
 from clew.probes.results import FEATURES, Summary
 from clew.probes.stored import ProbedRuns, StoredProbes
@@ -53,7 +53,7 @@ class ArmProbes:
 
     def text(self, name: str, decimals: int = 2) -> str:
         """'0.73 [0.70, 0.76]'."""
-        return words.estimate(self.intervals[name], decimals, plus=name.endswith("selectivity"))
+        return formatting.estimate(self.intervals[name], decimals, plus=name.endswith("selectivity"))
 
     def to_json(self) -> dict[str, object]:
         """Plain data, None where a number is not known."""
@@ -114,7 +114,7 @@ def bonus_gains(table: pd.DataFrame) -> pd.DataFrame:
 def _with_result(runs: ProbedRuns) -> list[tuple[dict[str, object], StoredProbes, Summary]]:
     """Arms as the report names them; several coefficients of one bonus get names of their own."""
     kept = [(c, stored, s) for c, stored in runs if (s := stored["summary"]) is not None]
-    arms, _ = named([config for config, _, _ in kept])
+    arms, _ = name_arms([config for config, _, _ in kept])
     coefs: dict[tuple[str | float, ...], set[float]] = {}
     for arm in arms:
         coefs.setdefault(arm[:4], set()).add(arm.coef)

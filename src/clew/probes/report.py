@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from clew.analysis import figures, words
+from clew.analysis import figures, formatting
 from clew.analysis.figures.style import styled
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.tables.grid import Cell, Grid, figure, html, word
@@ -90,7 +90,7 @@ def _table_row(arm: ArmProbes) -> list[Cell]:
     ]  # fmt: skip
     dimension = arm.intervals["effective_dimension"].estimate
     size = arm.intervals["state_size"].estimate
-    text = f"{words.number(dimension, 1)} of {size:.0f}"
+    text = f"{formatting.number(dimension, 1)} of {size:.0f}"
     return [
         word(arm.architecture), word(bonus_label(arm.bonus)), figure(str(arm.seeds), arm.seeds),
         *numbers, figure(text, dimension),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clew.analysis.figures.curves import curves, freeze
 from clew.analysis.figures.probes import ages, aucs, decodability
-from clew.analysis.figures.strips import strips
+from clew.analysis.figures.seeds import strips
 from clew.analysis.figures.style import save
 from clew.analysis.names import file_name
 from clew.analysis.statistics import Statistics

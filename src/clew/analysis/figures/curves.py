@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from clew.analysis import names
-from clew.analysis.figures.strips import beeswarm
+from clew.analysis.figures.seeds import beeswarm
 from clew.analysis.figures.style import bonus_style, new, quiet_grid, styled, success_axis
 from clew.analysis.names import MEMORYLESS, NONE, bonus_label
 from clew.analysis.statistics import Statistics

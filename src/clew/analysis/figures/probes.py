@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from clew.analysis import names
-from clew.analysis.figures.strips import beeswarm
+from clew.analysis.figures.seeds import beeswarm
 from clew.analysis.figures.style import (
     INK,
     architecture_style,
@@ -22,7 +22,7 @@ from clew.analysis.figures.style import (
     styled,
 )
 from clew.analysis.names import bonus_label, task_label
-from clew.analysis.table import ARM, records
+from clew.analysis.results import ARM, records
 from clew.validate import BadInput
 
 CONTROLS = {

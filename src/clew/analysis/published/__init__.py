@@ -8,9 +8,9 @@ from importlib import resources
 import numpy as np
 import pandas as pd
 
+from clew.analysis.results import Results
 from clew.analysis.stats.bootstrap import generator
 from clew.analysis.stats.task import Task, rescaled
-from clew.analysis.table import Results, results
 
 DECIMALS = 2
 """What was printed is rounded to this many decimals."""
@@ -32,7 +32,7 @@ def published() -> Results:
     frame["status"] = "finished"
     frame["bonus_coef"] = COEF * (frame["bonus"] != "none")
     frame["steps"] = 20_000_000
-    return results(frame)
+    return Results.from_frames(frame)
 
 
 def published_success() -> pd.DataFrame:

@@ -3,7 +3,7 @@
 No network, no fonts, no scripts from elsewhere: the file can be mailed.
 """
 
-from clew.analysis.report.against import Comparison, against, against_paper
+from clew.analysis.report.comparison import Comparison, compare, compare_with_published
 from clew.analysis.report.page import page, write_report
 
-__all__ = ["Comparison", "against", "against_paper", "page", "write_report"]
+__all__ = ["Comparison", "compare", "compare_with_published", "page", "write_report"]

@@ -12,12 +12,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import clew
-from clew.analysis import words
+from clew.analysis import formatting
 from clew.analysis.names import task_label
-from clew.analysis.report.against import Comparison, comparison_table
-from clew.analysis.report.formal import Formal, formal_table, in_brief, in_words, limits
-from clew.analysis.report.payload import curves_payload
-from clew.analysis.report.picture import panel
+from clew.analysis.report.comparison import Comparison, comparison_table
+from clew.analysis.report.curves_json import curves_payload
+from clew.analysis.report.interaction_svg import panel
+from clew.analysis.report.proofs import Proofs, in_brief, in_words, limits, proof_table
 from clew.analysis.statistics import Statistics
 from clew.analysis.tables import every
 from clew.analysis.tables.grid import html
@@ -47,15 +47,15 @@ def page(
     title: str = "Does the bonus help, or is memory the bottleneck?",
     compared: list[Comparison] | None = None,
     compared_with: str = "the published study",
-    formal: Formal | None = None,
+    proofs: Proofs | None = None,
     configuration: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
     probes: Any = None,
 ) -> str:
     """The report as HTML.
 
-    `compared` comes from `against_paper` or `against`; `formal` says of (environment, reward) what
-    was proved of it (`clew.machines.tasks`); `configuration` is shown as it is, and so are
+    `compared` comes from `compare_with_published` or `compare`; `proofs` says what was proved of
+    (environment, reward), see `clew.machines.tasks`; `configuration` is shown as it is, and so are
     `notes`, before the answer; `probes` is a `clew.probes.report.ProbeSection`.
     """
     given = verdicts(statistics)
@@ -71,10 +71,10 @@ def page(
         title=title,
         headline=headline(given),
         verdicts=given,
-        proved={task_label(*task): in_words(found) for task, found in (formal or {}).items()},
-        brief={task_label(*task): in_brief(found) for task, found in (formal or {}).items()},
-        beside_proof=html(formal_table(given, formal)) if formal and given else "",
-        limits=limits(formal or {}),
+        proved={task_label(*task): in_words(found) for task, found in (proofs or {}).items()},
+        brief={task_label(*task): in_brief(found) for task, found in (proofs or {}).items()},
+        beside_proof=html(proof_table(given, proofs)) if proofs and given else "",
+        limits=limits(proofs or {}),
         does=DOES,
         rules=RULES,
         panel=panel,
@@ -84,10 +84,10 @@ def page(
         more=max(0, len(lacking.runs) - LISTED),
         tables={name: (grid.caption, html(grid)) for name, grid in every(statistics).items()},
         compared=html(comparison_table(compared)) if compared else "",
-        differing=[c for c in compared or [] if c.verdict == "differs"],
-        rate=words.rate,
-        estimate=words.estimate,
-        compared_counts=Counter(c.verdict for c in compared or []),
+        differing=[c for c in compared or [] if c.agreement == "differs"],
+        rate=formatting.rate,
+        estimate=formatting.estimate,
+        compared_counts=Counter(c.agreement for c in compared or []),
         compared_with=compared_with,
         curves=curves_payload(statistics),
         probes=probes,

@@ -6,7 +6,7 @@ import dataclasses
 
 import pandas as pd
 
-from clew.analysis.table import ARM, TASK, Results, describe
+from clew.analysis.results import ARM, TASK, Results, describe
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.analysis import names
-from clew.analysis.table import TASK, Results
+from clew.analysis.results import TASK, Results
 from clew.envs import shown_first
 from clew.validate import BadInput, known_names
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from clew.analysis.results import ARM, RUN, Results
 from clew.analysis.stats.task import Values
-from clew.analysis.table import ARM, RUN, Results
 from clew.validate import BadInput
 
 NEVER = -1
@@ -115,9 +115,9 @@ def first_success(results: Results) -> pd.DataFrame:
 
 
 def delivered(results: Results) -> pd.DataFrame:
-    """By task and bonus: what a step was paid on average over training, against the penalty.
+    """By task and bonus: what a step was paid on average over training, beside the penalty.
 
-    Mean over all seeds and memory architectures, as the study has it; `against` is NaN where the
+    Mean over all seeds and memory architectures, as the study has it; `of_penalty` is NaN where the
     task has no step penalty to compare with.
     """
     runs = results.finished
@@ -128,7 +128,9 @@ def delivered(results: Results) -> pd.DataFrame:
         penalty=("penalty", "mean"),
         n=("seed", "size"),
     ).reset_index()  # fmt: skip
-    return found.assign(against=found["delivered"] / found["penalty"].where(found["penalty"] > 0))
+    return found.assign(
+        of_penalty=found["delivered"] / found["penalty"].where(found["penalty"] > 0)
+    )
 
 
 def sweep(results: Results) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.analysis import names, words
+from clew.analysis import formatting, names
 from clew.analysis.names import MEMORYLESS, NONE, bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.task import Values, all_bonuses
@@ -23,11 +23,11 @@ def gain_table(statistics: Statistics) -> Grid:
                 [
                     word(gain.architecture),
                     word(bonus_label(gain.bonus)),
-                    figure(words.signed(i.estimate), i.estimate, bold=gain.p_holm < 0.05),
-                    figure(words.bounds(i, plus=True), i.low, detail=i.why_not),
-                    figure(words.bounds(boot, plus=True), boot.low, detail=boot.why_not),
-                    figure(words.p_value(gain.p_holm), gain.p_holm),
-                    figure(words.number(gain.detectable, 2), gain.detectable),
+                    figure(formatting.signed(i.estimate), i.estimate, bold=gain.p_holm < 0.05),
+                    figure(formatting.bounds(i, plus=True), i.low, detail=i.why_not),
+                    figure(formatting.bounds(boot, plus=True), boot.low, detail=boot.why_not),
+                    figure(formatting.p_value(gain.p_holm), gain.p_holm),
+                    figure(formatting.number(gain.detectable, 2), gain.detectable),
                 ]
             )
     return Grid(
@@ -77,8 +77,10 @@ def memoryless_table(statistics: Statistics) -> Grid:
                 continue
             i = c.improvement
             row.append(_mean_std(task.arms[MEMORYLESS, b]))
-            detail = f"{c.reading}; 95% {words.bounds(i, 2)} (Newcombe)"
-            row.append(figure(words.number(i.estimate, 2), i.estimate, i.excludes(0.5), detail))
+            detail = f"{c.reading}; 95% {formatting.bounds(i, 2)} (Newcombe)"
+            row.append(
+                figure(formatting.number(i.estimate, 2), i.estimate, i.excludes(0.5), detail)
+            )
         rows.append(row)
     return Grid(
         name="memoryless",
@@ -94,12 +96,12 @@ def _improvement(found: TaskStatistics, architecture: str, bonuses: tuple[str, .
     if not asked:
         return EMPTY
     shares = [found.improvements[pair] for pair in asked]
-    text = " / ".join(words.number(i.estimate, 2) for i in shares)
-    detail = "95% " + " / ".join(words.bounds(i, 2) for i in shares) + " (Newcombe)"
+    text = " / ".join(formatting.number(i.estimate, 2) for i in shares)
+    detail = "95% " + " / ".join(formatting.bounds(i, 2) for i in shares) + " (Newcombe)"
     return figure(text, shares[0].estimate, detail=detail)
 
 
 def _mean_std(values: Values) -> Cell:
     mean = float(values.mean())
-    spread = f" ± {words.number(float(values.std(ddof=1)))}" if len(values) > 1 else ""
-    return figure(words.number(mean) + spread, mean)
+    spread = f" ± {formatting.number(float(values.std(ddof=1)))}" if len(values) > 1 else ""
+    return figure(formatting.number(mean) + spread, mean)

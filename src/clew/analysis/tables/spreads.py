@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.analysis import words
+from clew.analysis import formatting
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics, View
 from clew.analysis.stats.interaction import THREE_WAY, Interaction, three_way
@@ -52,15 +52,15 @@ def dispersion_table(statistics: Statistics) -> Grid:
     rows = []
     for found in group:
         v_none = found.spread(found.task.bonuses[0]).none
-        row = [word(found.task.label), figure(words.number(v_none, 4), v_none)]
+        row = [word(found.task.label), figure(formatting.number(v_none, 4), v_none)]
         for b in bonuses:
             if b not in found.task.bonuses:
                 row += [EMPTY, EMPTY]
                 continue
             s = found.spread(b)
             decimals = 1 if s.ratio.estimate > 10 else 2
-            text = words.estimate(s.ratio, decimals) if s.ratio.known else "undefined"
-            row.append(figure(words.number(s.dispersed, 4), s.dispersed))
+            text = formatting.estimate(s.ratio, decimals) if s.ratio.known else "undefined"
+            row.append(figure(formatting.number(s.dispersed, 4), s.dispersed))
             row.append(figure(text, s.ratio.estimate, detail=s.ratio.why_not))
         rows.append(row)
     return Grid(
@@ -124,12 +124,12 @@ def by_variant(statistics: Statistics, bonus: str = "e3b") -> Grid:
             continue
         effect = found.interactions[bonus].anova.effects[-1]
         ratio = found.spread(bonus).ratio
-        text = words.number(ratio.estimate, 1) if ratio.known else "undefined"
+        text = formatting.number(ratio.estimate, 1) if ratio.known else "undefined"
         rows.append(
             [
                 word(found.task.label),
-                figure(words.number(effect.f, 1), effect.f),
-                figure(words.number(effect.partial_omega2), effect.partial_omega2),
+                figure(formatting.number(effect.f, 1), effect.f),
+                figure(formatting.number(effect.partial_omega2), effect.partial_omega2),
                 figure(text, ratio.estimate, detail=ratio.why_not),
             ]
         )
@@ -145,11 +145,11 @@ def _f(found: Interaction | None, term: int) -> Cell:
     if found is None:
         return EMPTY
     effect = found.anova.effects[term]
-    text = words.number(effect.f, 1 if effect.f > 10 else 2)
+    text = formatting.number(effect.f, 1 if effect.f > 10 else 2)
     if effect is not found.anova.effects[-1]:
-        return figure(f"{text} ({words.p_value(effect.p)})", effect.f)
-    detail = f"parametric p {words.p_value(effect.p)}, partial ω² {effect.partial_omega2:.3f}"
-    text += f" [{words.p_value(found.p_permutation)}; {words.p_value(found.p_study)}]"
+        return figure(f"{text} ({formatting.p_value(effect.p)})", effect.f)
+    detail = f"parametric p {formatting.p_value(effect.p)}, partial ω² {effect.partial_omega2:.3f}"
+    text += f" [{formatting.p_value(found.p_permutation)}; {formatting.p_value(found.p_study)}]"
     return figure(text, effect.f, bold=found.p_permutation < 0.05, detail=detail)
 
 
@@ -158,14 +158,14 @@ def _separation(found: TaskStatistics, bonuses: tuple[str, ...], view: View) -> 
     pool = task.memories if view == "memories" else task.architectures
     sep_none = float(separation(task.means(NONE, [a for a in pool if (a, NONE) in task.arms])))
     spreads = [found.spread(b, view) if b in task.bonuses else None for b in bonuses]
-    row = [word(task.label), figure(words.number(sep_none), sep_none)]
-    row += [figure(words.number(s.sep), s.sep) if s else EMPTY for s in spreads]
+    row = [word(task.label), figure(formatting.number(sep_none), sep_none)]
+    row += [figure(formatting.number(s.sep), s.sep) if s else EMPTY for s in spreads]
     for s in spreads:
         if s is None:
             row.append(EMPTY)
             continue
-        noise = f"{words.signed(s.delta_beyond_noise)} with seed noise taken out"
-        text = words.estimate(s.delta, plus=True)
+        noise = f"{formatting.signed(s.delta_beyond_noise)} with seed noise taken out"
+        text = formatting.estimate(s.delta, plus=True)
         row.append(figure(text, s.delta.estimate, bold=s.delta.excludes(0), detail=noise))
     return row
 
@@ -182,18 +182,19 @@ def _three_way(group: list[Task], bonus: str) -> Grid:
         rows.append(
             [
                 word(title),
-                figure(words.number(effect.ss), effect.ss),
+                figure(formatting.number(effect.ss), effect.ss),
                 figure(str(effect.df), effect.df),
-                figure(words.number(effect.f, 1), effect.f, bold=last),
-                figure(words.number(effect.omega2), effect.omega2, bold=last),
+                figure(formatting.number(effect.f, 1), effect.f, bold=last),
+                figure(formatting.number(effect.omega2), effect.omega2, bold=last),
             ]
         )
     residual = found.anova.residual_ss
     rows.append(
-        [word("residual"), figure(words.number(residual), residual),
+        [word("residual"), figure(formatting.number(residual), residual),
          figure(str(found.anova.residual_df), found.anova.residual_df), EMPTY, EMPTY]
     )  # fmt: skip
     environment = group[0].environment
+    p = formatting.p_value(found.p_permutation)
     return Grid(
         name=f"three-way-{environment}-{bonus}",
         caption=f"{environment}: {len(found.architectures)} architectures × none and "
@@ -201,5 +202,5 @@ def _three_way(group: list[Task], bonus: str) -> Grid:
         columns=("Effect", "SS", "df", "F", "ω²"),
         rows=rows,
         sections=[(len(rows) - 1, "")],
-        note=f"Permutation p of the highest interaction: {words.p_value(found.p_permutation)}.",
+        note=f"Permutation p of the highest interaction: {p}.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clew.analysis import names, words
+from clew.analysis import formatting, names
 from clew.analysis.names import LEARNT, NONE, bonus_label
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.intervals import mean_interval
@@ -54,7 +54,8 @@ def iqm_table(statistics: Statistics) -> Grid:
     for found in statistics.tasks:
         iqm = [found.iqm.get(b) for b in bonuses]
         cells = [
-            figure(words.estimate(i), i.estimate, detail=i.why_not) if i else EMPTY for i in iqm
+            figure(formatting.estimate(i), i.estimate, detail=i.why_not) if i else EMPTY
+            for i in iqm
         ]
         rows.append([word(found.task.label), *cells])
     return Grid(
@@ -74,7 +75,7 @@ def seed_vectors(statistics: Statistics) -> Grid:
         for a in task.architectures:
             for b in (NONE, *task.bonuses):
                 if (a, b) in task.arms:
-                    vector = ", ".join(words.rate(v) for v in task.arms[a, b])
+                    vector = ", ".join(formatting.rate(v) for v in task.arms[a, b])
                     rows.append([word(a), word(bonus_label(b)), word(vector)])
     return Grid(
         name="seed-vectors",
@@ -99,7 +100,7 @@ def _success(world: str, group: list[Task]) -> Grid:
     return Grid(
         name=f"success-{world}",
         caption=f"{world if several else group[0].environment}: success rate, tail mean over the "
-        f"final 20% of evaluations (mean ± std over {words.seeds(counts)})",
+        f"final 20% of evaluations (mean ± std over {formatting.seeds(counts)})",
         columns=("Architecture", *(bonus_label(b) for bs in bonuses for b in bs)),
         groups=[("", 1), *heads],
         rows=rows,
@@ -111,12 +112,12 @@ def _cell(task: Task, architecture: str, bonus: str) -> Cell:
     if values is None:
         return EMPTY
     mean = float(values.mean())
-    frozen = task.reward == "penalty" and words.rate(mean) == ".00"
-    spread = f"±{words.rate(float(values.std(ddof=1)))}" if len(values) > 1 else ""
-    interval = words.bounds(mean_interval(values), 2)
-    seeds = ", ".join(words.rate(v) for v in values)
+    frozen = task.reward == "penalty" and formatting.rate(mean) == ".00"
+    spread = f"±{formatting.rate(float(values.std(ddof=1)))}" if len(values) > 1 else ""
+    interval = formatting.bounds(mean_interval(values), 2)
+    seeds = ", ".join(formatting.rate(v) for v in values)
     detail = f"95% {interval} (t), n = {len(values)}; seeds {seeds}"
-    return figure(words.rate(mean) + spread, mean, bold=frozen, detail=detail)
+    return figure(formatting.rate(mean) + spread, mean, bold=frozen, detail=detail)
 
 
 def _learnt(values: Values | None) -> Cell:
@@ -124,7 +125,7 @@ def _learnt(values: Values | None) -> Cell:
         return EMPTY
     share = learnt(values)
     text = f"{share.estimate * len(values):.0f}/{len(values)}"
-    return figure(text, share.estimate, detail=f"{words.bounds(share, 2)} (Wilson)")
+    return figure(text, share.estimate, detail=f"{formatting.bounds(share, 2)} (Wilson)")
 
 
 def _title(task: Task, several: bool) -> str:

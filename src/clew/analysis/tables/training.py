@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from clew.analysis import words
+from clew.analysis import formatting
 from clew.analysis.names import NONE, bonus_label, task_label
+from clew.analysis.results import records
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.task import all_bonuses
 from clew.analysis.stats.training import (
@@ -22,7 +23,6 @@ from clew.analysis.stats.training import (
     sustained,
     sweep,
 )
-from clew.analysis.table import records
 from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.envs import display
@@ -99,14 +99,16 @@ def magnitude_table(statistics: Statistics) -> Grid:
     """What a step was paid against what a step may cost."""
     rows = []
     for row in records(delivered(statistics.usual)):
-        ratio = f"{row['against']:.1f}×" if math.isfinite(row["against"]) else words.NOTHING
+        ratio = (
+            f"{row['of_penalty']:.1f}×" if math.isfinite(row["of_penalty"]) else formatting.NOTHING
+        )
         rows.append(
             [
                 word(task_label(str(row["environment"]), str(row["reward"]))),
                 word(bonus_label(str(row["bonus"]))),
-                figure(words.number(row["normalised"]), row["normalised"]),
-                figure(words.number(row["delivered"], 4), row["delivered"]),
-                figure(ratio, row["against"]),
+                figure(formatting.number(row["normalised"]), row["normalised"]),
+                figure(formatting.number(row["delivered"], 4), row["delivered"]),
+                figure(ratio, row["of_penalty"]),
             ]
         )
     return Grid(
@@ -151,9 +153,9 @@ def cost_table(statistics: Statistics) -> Grid:
         rows.append(
             [
                 word(task_label(str(row["environment"]), str(row["reward"]))),
-                figure(f"{words.large(row['steps'], 0)} M", row["steps"]),
+                figure(f"{formatting.large(row['steps'], 0)} M", row["steps"]),
                 figure(f"{row['runs']:,.0f}", row["runs"]),
-                figure(words.number(row["median_hours"], 2), row["median_hours"]),
+                figure(formatting.number(row["median_hours"], 2), row["median_hours"]),
                 figure(f"{row['device_hours']:,.1f}", row["device_hours"]),
             ]
         )
@@ -180,9 +182,9 @@ def _sustained(found: Sustained | None) -> Cell:
         return figure(f"never (0/{n})", math.inf)
     at = found.median_of_successful
     everyone = found.median_of_all
-    late = words.large(everyone) + " M" if math.isfinite(everyone) else "never"
+    late = formatting.large(everyone) + " M" if math.isfinite(everyone) else "never"
     detail = f"median over all seeds: {late}"
-    text = f"{words.large(at)} ({found.reached}/{n})"
+    text = f"{formatting.large(at)} ({found.reached}/{n})"
     return figure(text, at, bold=found.reached == n, detail=detail)
 
 
@@ -205,7 +207,7 @@ def _arms(
 
 
 def _pm(mean: float, std: float, decimals: int, n: int | None = None) -> Cell:
-    text = words.number(mean, decimals)
+    text = formatting.number(mean, decimals)
     if math.isfinite(std):
-        text += f" ± {words.number(std, decimals)}"
+        text += f" ± {formatting.number(std, decimals)}"
     return figure(text, mean, detail="" if n is None else f"n = {n}")

@@ -86,7 +86,7 @@ def tell(store: Path, out: Path, console: Console) -> None:
 
 def _gains(found: TaskStatistics) -> Table:
     """What the bonus does to each architecture, the control included."""
-    from clew.analysis import words
+    from clew.analysis import formatting
     from clew.analysis.names import NONE, bonus_label
 
     table = Table(title=escape(found.task.label), title_justify="left")
@@ -94,16 +94,16 @@ def _gains(found: TaskStatistics) -> Table:
         table.add_column(column, justify="left" if column in ("memory", "bonus") else "right")
     for gain in found.gains:
         without, with_bonus = (
-            words.rate(float(found.task.arms[gain.architecture, bonus].mean()))
+            formatting.rate(float(found.task.arms[gain.architecture, bonus].mean()))
             for bonus in (NONE, gain.bonus)
         )
-        told = words.estimate(gain.interval, 2, plus=True)
+        told = formatting.estimate(gain.interval, 2, plus=True)
         table.add_row(
             escape(gain.architecture),
             escape(bonus_label(gain.bonus)),
             without,
             with_bonus,
             escape(told),
-            words.p_value(gain.p_holm),
+            formatting.p_value(gain.p_holm),
         )
     return table

@@ -225,7 +225,7 @@ def _print_results(
 
 def _table(arms: Sequence[ArmProbes], width: int) -> Table:
     """The arms of one task."""
-    from clew.analysis import words
+    from clew.analysis import formatting
     from clew.analysis.names import bonus_label
 
     shown = Table(title=escape(arms[0].task), title_justify="left", box=None, padding=(0, 1, 0, 0))
@@ -236,7 +236,7 @@ def _table(arms: Sequence[ArmProbes], width: int) -> Table:
         numbers = [
             arm.text(name)
             if name in WITH_INTERVAL
-            else words.number(arm.intervals[name].estimate, 2)
+            else formatting.number(arm.intervals[name].estimate, 2)
             for name in SHOWN
         ]
         if width < WIDE:

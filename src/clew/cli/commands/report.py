@@ -16,7 +16,7 @@ from clew.store import Store
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.analysis import Stored
+    from clew.analysis import StoreContents
 
 NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
 PAPER = "paper"
@@ -64,7 +64,7 @@ def write_page(
 
     with Progress(console=console, transient=True) as bars:
 
-        def read(folder: Path) -> Stored:
+        def read(folder: Path) -> StoreContents:
             task = bars.add_task(f"reading {folder}", total=None)
             opened = Store(folder, read_only=True)
             return read_store(opened, lambda done, of: bars.update(task, completed=done, total=of))
@@ -73,7 +73,7 @@ def write_page(
         beside, more = _beside(ours, against, read)
         notes = [*ours.notes, *more]
         bars.add_task("what the rewards supervise", total=None)
-        beside["formal"] = proofs(store, ours.tasks, proof_seconds)
+        beside["proofs"] = proofs(store, ours.tasks, proof_seconds)
         bars.add_task("statistics and pictures", total=None)
         about = {"store": str(store), **ours.configuration}
         beside["probes"] = probe_section(Store(store, read_only=True))
@@ -84,22 +84,21 @@ def write_page(
 
 
 def _beside(
-    ours: Stored, against: str | None, read: Callable[[Path], Stored]
+    ours: StoreContents, against: str | None, read: Callable[[Path], StoreContents]
 ) -> tuple[dict[str, Any], list[str]]:
     """What the page is told about the comparison, and where it limps."""
-    from clew.analysis.report import against as with_other
-    from clew.analysis.report import against_paper
-    from clew.analysis.stored import unlike
+    from clew.analysis.from_store import differences_in_training
+    from clew.analysis.report import compare, compare_with_published
 
     if against is None:
         return {}, []
     if against == PAPER:
-        return {"compared": against_paper(ours.results)}, []
+        return {"compared": compare_with_published(ours.results)}, []
     if not Path(against).is_dir():
         raise BadInput(f"against={against!r} is not valid; give 'paper' or the folder of a store")
     theirs = read(Path(against))
-    compared = with_other(ours.results, theirs.results)
-    return {"compared": compared, "compared_with": against}, unlike(ours, theirs)
+    compared = compare(ours.results, theirs.results)
+    return {"compared": compared, "compared_with": against}, differences_in_training(ours, theirs)
 
 
 def require_extra(what: str = "the report") -> None:

@@ -12,7 +12,7 @@ from clew.analysis.tables.grid import Cell, Grid, word
 from clew.analysis.verdict import MARGIN, Verdict
 from clew.machines.tasks import TaskVerdict
 
-Formal = Mapping[tuple[str, str], TaskVerdict]
+Proofs = Mapping[tuple[str, str], TaskVerdict]
 """By environment and reward."""
 OPEN = "undecided"
 SETTLED = ("amplify", "equalise", "null")
@@ -24,11 +24,11 @@ NOTE = (
 )
 
 
-def formal_table(given: Sequence[Verdict], formal: Formal) -> Grid:
+def proof_table(given: Sequence[Verdict], proofs: Proofs) -> Grid:
     """A row for every task and bonus that was judged, the proof on the left of the measurement."""
     rows: list[list[Cell]] = []
     for verdict in given:
-        finding = formal.get((verdict.task.environment, verdict.task.reward))
+        finding = proofs.get((verdict.task.environment, verdict.task.reward))
         if finding is None:
             continue
         expected = _expected(finding)
@@ -45,7 +45,7 @@ def formal_table(given: Sequence[Verdict], formal: Formal) -> Grid:
             ]
         )
     return Grid(
-        name="formal",
+        name="proofs",
         caption="What was proved of each task, and what was measured",
         columns=("Task", "Bonus", "proved of", "the reward is", "it forces memory to keep",
                  "expected", "measured", "beside each other"),
@@ -98,9 +98,9 @@ def in_words(finding: TaskVerdict) -> str:
     return " ".join(said)
 
 
-def limits(formal: Formal) -> list[str]:
+def limits(proofs: Proofs) -> list[str]:
     """What the expectations do not cover, each once."""
-    every = [limit for finding in formal.values() for limit in _said(finding, "limits")]
+    every = [limit for finding in proofs.values() for limit in _said(finding, "limits")]
     return [_sentence(limit) for limit in dict.fromkeys(every)]
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from clew.analysis.account import coefficients, common, configuration, reasons
-from clew.analysis.recipes import Named, Recipe, differing, named, recipe
-from clew.analysis.table import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, results
+from clew.analysis.hyperparameters import (
+    ArmName,
+    Config,
+    Hyperparameters,
+    differing,
+    hyperparameters,
+    listed,
+    name_arms,
+)
+from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
 from clew.machines.tasks import TaskSpec
 from clew.metrics import tail_mean
 from clew.store import CannotRead, Damaged, RunFolder, RunState, Store, scan
@@ -31,7 +38,7 @@ Columns = dict[str, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
-class Stored:
+class StoreContents:
     """What a store holds, ready for the report."""
 
     results: Results
@@ -39,22 +46,22 @@ class Stored:
     """What a reader must know: runs kept apart, why runs failed, files that cannot be read."""
     configuration: dict[str, str]
     """How the runs were made."""
-    recipes: dict[str, dict[str, Any]]
+    common: dict[str, Hyperparameters]
     """By environment: the hyperparameters that all its runs have in common."""
     tasks: dict[tuple[str, str], TaskSpec]
     """By environment and reward, as the results name them: the world itself."""
 
 
-class _Kept(NamedTuple):
-    """What is read of one finished run."""
+class _ReadRun(NamedTuple):
+    """What is read of one run: its columns in the table of runs, and its curves."""
 
-    row: dict[str, Any]
+    row: dict[str, object]
     curve: Columns
     rollouts: Columns
-    provenance: dict[str, Any]
+    provenance: Mapping[str, object]
 
 
-def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None) -> Stored:
+def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None) -> StoreContents:
     """Every run of a store; `watch(done, of)` is told how far it is."""
     if not isinstance(store, Store):
         store = Store(store, read_only=True)
@@ -63,30 +70,30 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
     left = [row for row in found if not {*ARM, "seed"} <= row.config.keys()]
     if not rows:
         raise BadInput(f"{str(store.root)!r} holds no runs yet, so there is nothing to report")
-    arms, notes = named([row.config for row in rows])
+    arms, notes = name_arms([row.config for row in rows])
     notes += [f"{row.name} is left out: {row.reason or UNNAMED}." for row in left]
-    kept: list[_Kept] = []
+    read: list[_ReadRun] = []
     for done, row in enumerate(rows, 1):
-        kept.append(_read(store.run(row.config), row))
+        read.append(_read(store.run(row.config), row))
         if watch is not None:
             watch(done, len(rows))
     runs = pd.DataFrame(
-        [_named_row(arm, row, k) for arm, row, k in zip(arms, rows, kept, strict=True)]
+        [_named_row(arm, row, one) for arm, row, one in zip(arms, rows, read, strict=True)]
     )
     runs["penalty"] = _penalties(arms, [row.config for row in rows])
-    made = results(
+    results = Results.from_frames(
         runs,
-        _long(runs, [k.curve for k in kept], EVALUATIONS),
-        _long(runs, [k.rollouts for k in kept], ROLLOUTS),
+        _long(runs, [one.curve for one in read], EVALUATIONS),
+        _long(runs, [one.rollouts for one in read], ROLLOUTS),
     )
-    recipes: dict[str, list[Recipe]] = defaultdict(list)
+    by_world: dict[str, list[Hyperparameters]] = defaultdict(list)
     for arm, row in zip(arms, rows, strict=True):
-        recipes[arm.environment].append(recipe(row.config))
-    return Stored(
-        results=made,
-        notes=[*notes, *coefficients(made), *reasons(k.row for k in kept)],
-        configuration=configuration(recipes, [k.provenance for k in kept]),
-        recipes={name: common(members) for name, members in recipes.items()},
+        by_world[arm.environment].append(hyperparameters(row.config))
+    return StoreContents(
+        results=results,
+        notes=[*notes, *_swept(results), *_reasons(one.row for one in read)],
+        configuration=_configuration(by_world, [one.provenance for one in read]),
+        common={name: _common(group) for name, group in by_world.items()},
         tasks={
             (arm.environment, arm.reward): TaskSpec.of_run(row.config)
             for arm, row in zip(arms, rows, strict=True)
@@ -94,36 +101,39 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
     )
 
 
-def unlike(ours: Stored, theirs: Stored) -> list[str]:
+def differences_in_training(ours: StoreContents, theirs: StoreContents) -> list[str]:
     """Where environments that two stores share were not trained alike."""
-    shared = [name for name in ours.recipes if name in theirs.recipes]
     return [
         f"{name} was not trained alike in the two stores: {field} is "
-        f"{ours.recipes[name].get(field, 'mixed')} here and "
-        f"{theirs.recipes[name].get(field, 'mixed')} there."
-        for name in shared
-        for field in differing([ours.recipes[name], theirs.recipes[name]])
+        f"{ours.common[name].get(field, 'mixed')} here and "
+        f"{theirs.common[name].get(field, 'mixed')} there."
+        for name in ours.common
+        if name in theirs.common
+        for field in differing([ours.common[name], theirs.common[name]])
     ]
 
 
-def _read(run: RunFolder, row: RunState) -> _Kept:
-    about: dict[str, Any] = {"status": STATUSES.get(row.status, row.status), "reason": row.reason}
+def _read(run: RunFolder, row: RunState) -> _ReadRun:
+    about: dict[str, object] = {
+        "status": STATUSES.get(row.status, row.status),
+        "reason": row.reason,
+    }
     if row.status not in ("finished", "failed", "diverged"):
-        return _Kept(about, {}, {}, {})
+        return _ReadRun(about, {}, {}, {})
     try:
         provenance = run.provenance()
         about["seconds"] = provenance.get("seconds")
         if row.status != "finished":
-            return _Kept(about, {}, {}, provenance)
+            return _ReadRun(about, {}, {}, provenance)
         curve = _curve(run.curve(), row.result.get("events", ()))
         rollouts = _rollouts(run.diagnostics())
     except (Damaged, CannotRead, OSError) as error:
-        return _Kept({"status": "missing", "reason": str(error)}, {}, {}, {})
+        return _ReadRun({"status": "missing", "reason": str(error)}, {}, {}, {})
     fields = ("tail_mean", "final_success", "steps", "first_success", "normalised", "delivered")
     about |= {field: row.result.get(field) for field in fields}
     if "falls" in curve:
         about["falls"] = float(tail_mean(np.asarray(curve["falls"], float)))
-    return _Kept(about, curve, rollouts, provenance)
+    return _ReadRun(about, curve, rollouts, provenance)
 
 
 def _curve(arrays: Mapping[str, np.ndarray], events: Sequence[str]) -> Columns:
@@ -151,9 +161,9 @@ def _rollouts(arrays: Mapping[str, np.ndarray]) -> Columns:
     return {**thin, "steps": found["steps"][[part[-1] for part in parts]]}
 
 
-def _named_row(arm: Named, row: RunState, kept: _Kept) -> dict[str, Any]:
+def _named_row(arm: ArmName, row: RunState, read: _ReadRun) -> dict[str, object]:
     names = {**dict(zip(ARM, arm, strict=False)), "bonus_coef": arm.coef}
-    return {**names, "seed": row.config["seed"], "tail_mean": np.nan, **kept.row}
+    return {**names, "seed": row.config["seed"], "tail_mean": np.nan, **read.row}
 
 
 def _long(
@@ -173,7 +183,7 @@ def _long(
     return frame
 
 
-def _penalties(arms: Sequence[Named], configs: Sequence[Mapping[str, Any]]) -> list[float]:
+def _penalties(arms: Sequence[ArmName], configs: Sequence[Config]) -> list[float]:
     """What the variant called penalty takes for a step; of its world's other variants, the same."""
     charged: dict[str, float] = {}
     for arm, config in zip(arms, configs, strict=True):
@@ -181,3 +191,49 @@ def _penalties(arms: Sequence[Named], configs: Sequence[Mapping[str, Any]]) -> l
         if config["reward"] == PENALTY and prices:
             charged[arm.environment] = max(0.0, -min(prices.values()))
     return [charged.get(arm.environment, np.nan) for arm in arms]
+
+
+def _swept(results: Results) -> list[str]:
+    """Where λ was swept, and which one the verdicts are about."""
+    by = ["environment", "reward", "bonus"]
+    usual = {
+        tuple(row[c] for c in by): row["bonus_coef"]
+        for row in records(results.usual().runs.drop_duplicates(by))
+    }
+    notes = []
+    for task, coef in usual.items():
+        mine = results.only(**dict(zip(by, task, strict=True))).runs["bonus_coef"]
+        if mine.nunique() > 1:
+            every = listed([f"{value:g}" for value in sorted(mine.unique())])
+            notes.append(
+                f"{task[2]} on {task[0]} / {task[1]} was trained with λ = {every}; everything but "
+                f"the table of the sweep is about λ = {coef:g}."
+            )
+    return notes
+
+
+def _reasons(rows: Iterable[Mapping[str, object]]) -> list[str]:
+    """Why runs are not finished, each reason once."""
+    counted = Counter((row["status"], row["reason"]) for row in rows if row["reason"])
+    return [f"{n} {status}: {reason}" for (status, reason), n in sorted(counted.items())]
+
+
+def _common(group: Sequence[Hyperparameters]) -> Hyperparameters:
+    """The hyperparameters that have one value in all of them."""
+    mixed = differing(group)
+    return {field: value for field, value in group[0].items() if field not in mixed}
+
+
+def _configuration(
+    by_world: Mapping[str, Sequence[Hyperparameters]], provenances: Sequence[Mapping[str, object]]
+) -> dict[str, str]:
+    """Hyperparameters by environment, then versions and devices."""
+    found = {}
+    for name, group in sorted(by_world.items()):
+        fields = dict.fromkeys(field for chosen in group for field in chosen)
+        values = ((f, listed([chosen.get(f, "unset") for chosen in group])) for f in fields)
+        found[name] = ", ".join(f"{field} {value}" for field, value in values)
+    for field in ("device", "clew", "commit", "jax", "python"):
+        if values := [about[field] for about in provenances if about.get(field)]:
+            found[f"trained with {field}"] = listed(values)
+    return found

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from clew.analysis import Statistics, read_store
-from clew.analysis.recipes import named
+from clew.analysis.hyperparameters import name_arms
 from clew.analysis.report import page
 from clew.store import Store, canonical
 
@@ -146,7 +146,7 @@ def test_runs_of_one_name_differ_in_nothing_but_the_seed(drawn: list[tuple[Any, 
         )
         for seed, bonus, chunk, rate, coef, options, prices in drawn
     ]
-    arms, notes = named(configs)
+    arms, notes = name_arms(configs)
     rest = [canonical({k: v for k, v in each.items() if k != "seed"}) for each in configs]
     # equal names are equal in everything
     assert len(set(zip(arms, rest, strict=True))) == len(set(arms))
@@ -155,7 +155,7 @@ def test_runs_of_one_name_differ_in_nothing_but_the_seed(drawn: list[tuple[Any, 
 
 
 def test_arms_that_were_not_trained_alike_are_named() -> None:
-    _, notes = named([config(), config(bonus="e3b", knobs={"learning_rate": 1e-3})])
+    _, notes = name_arms([config(), config(bonus="e3b", knobs={"learning_rate": 1e-3})])
     assert notes == [
         "The arms of MysteryPath-Grid / sparse were not trained alike: learning_rate is 0.0001 or "
         "0.001."

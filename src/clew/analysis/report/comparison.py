@@ -6,12 +6,12 @@ import dataclasses
 import math
 from collections.abc import Mapping
 
-from clew.analysis import words
+from clew.analysis import formatting
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import DECIMALS, SEEDS, published_success
+from clew.analysis.results import ARM, Results, records
 from clew.analysis.stats.intervals import Interval, satterthwaite, t_quantile, without_interval
 from clew.analysis.stats.task import tasks
-from clew.analysis.table import ARM, Results, records
 from clew.analysis.tables.grid import Cell, Grid, figure, word
 from clew.validate import BadInput
 
@@ -40,14 +40,14 @@ class Comparison:
     """Ours minus theirs, 95%, Welch."""
 
     @property
-    def verdict(self) -> str:
+    def agreement(self) -> str:
         """'agrees' if the interval contains 0, 'differs' if not, 'open' without an interval."""
         if not self.difference.known:
             return "open"
         return "differs" if self.difference.excludes(0) else "agrees"
 
 
-def against_paper(results: Results) -> list[Comparison]:
+def compare_with_published(results: Results) -> list[Comparison]:
     """Every arm that the study published, beside ours."""
     half = 0.5 * 10.0**-DECIMALS
     theirs = {
@@ -57,7 +57,7 @@ def against_paper(results: Results) -> list[Comparison]:
     return _compare(_summaries(results), theirs, "the published study")
 
 
-def against(results: Results, others: Results) -> list[Comparison]:
+def compare(results: Results, others: Results) -> list[Comparison]:
     """Every arm that both tables have."""
     return _compare(_summaries(results), _summaries(others), "the other table")
 
@@ -76,12 +76,12 @@ def comparison_table(found: list[Comparison]) -> Grid:
                     word(bonus_label(c.arm[3])),
                     _summary(c.ours),
                     _summary(c.theirs),
-                    figure(words.estimate(d, 2, plus=True), d.estimate, detail=d.why_not),
-                    Cell(c.verdict, c.verdict, bold=c.verdict == "differs"),
+                    figure(formatting.estimate(d, 2, plus=True), d.estimate, detail=d.why_not),
+                    Cell(c.agreement, c.agreement, bold=c.agreement == "differs"),
                 ]
             )
     return Grid(
-        name="against",
+        name="comparison",
         caption="Ours beside theirs: mean ± std, and the difference [95%, Welch]",
         columns=("Architecture", "Bonus", "ours", "theirs", "difference", "0 in the interval?"),
         rows=rows,
@@ -134,5 +134,5 @@ def _summaries(results: Results) -> dict[Arm, Summary]:
 
 
 def _summary(s: Summary) -> Cell:
-    spread = f" ± {words.rate(s.std)}" if math.isfinite(s.std) else ""
-    return figure(words.rate(s.mean) + spread, s.mean, detail=f"n = {s.n}")
+    spread = f" ± {formatting.rate(s.std)}" if math.isfinite(s.std) else ""
+    return figure(formatting.rate(s.mean) + spread, s.mean, detail=f"n = {s.n}")

@@ -1,7 +1,7 @@
 """What the analysis reads: one row a run, and two long tables of curves.
 
-A `Results` is made by `results(runs, evaluations, rollouts)`, which checks everything once; the
-statistics then take it as sound. A **task** is (environment, reward), an **arm** is a task with
+`Results.from_frames(runs, evaluations, rollouts)` checks everything once; the statistics then take
+it as sound. A **task** is (environment, reward), an **arm** is a task with
 an architecture and a bonus, a **run** is an arm with a seed. An environment's options that are
 not its defaults belong to its name: `MiniGrid-MemoryS13[view=7]`.
 """
@@ -66,7 +66,7 @@ ROLLOUTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """Checked tables. Make one with `results`."""
+    """Checked tables. Make one with `Results.from_frames`."""
 
     runs: pd.DataFrame
     """Columns `RUNS`, one row a run."""
@@ -74,6 +74,25 @@ class Results:
     """Columns `RUN` and `EVALUATIONS`, one row an evaluation."""
     rollouts: pd.DataFrame
     """Columns `RUN` and `ROLLOUTS`, one row an update (or every so many of them)."""
+
+    @staticmethod
+    def from_frames(
+        runs: pd.DataFrame,
+        evaluations: pd.DataFrame | None = None,
+        rollouts: pd.DataFrame | None = None,
+    ) -> Results:
+        """Check the tables, fill absent optional columns with NaN, put rows in a fixed order."""
+        runs = _complete("runs", runs, RUNS, REQUIRED)
+        runs["bonus_coef"] = runs["bonus_coef"].fillna(0.0)
+        known_names("status", runs["status"].unique(), STATUSES)
+        _check_runs(runs)
+        runs["seed"] = runs["seed"].astype(int)
+        runs = runs.sort_values(list(RUN), kind="stable").reset_index(drop=True)
+        return Results(
+            runs,
+            _curve("evaluations", evaluations, EVALUATIONS, runs),
+            _curve("rollouts", rollouts, ROLLOUTS, runs),
+        )
 
     @property
     def finished(self) -> pd.DataFrame:
@@ -104,28 +123,6 @@ class Results:
             return frame.reset_index(drop=True)
 
         return Results(keep(self.runs), keep(self.evaluations), keep(self.rollouts))
-
-
-def results(
-    runs: pd.DataFrame,
-    evaluations: pd.DataFrame | None = None,
-    rollouts: pd.DataFrame | None = None,
-) -> Results:
-    """Check the tables, fill absent optional columns with NaN, and put rows in a fixed order."""
-    runs = _complete("runs", runs, RUNS, REQUIRED)
-    runs["bonus_coef"] = runs["bonus_coef"].fillna(0.0)
-    known_names("status", runs["status"].unique(), STATUSES)
-    _check_runs(runs)
-    runs["seed"] = runs["seed"].astype(int)
-    runs = runs.sort_values(list(RUN), kind="stable").reset_index(drop=True)
-    curves = [
-        _curve(name, frame, columns, runs)
-        for name, frame, columns in (
-            ("evaluations", evaluations, EVALUATIONS),
-            ("rollouts", rollouts, ROLLOUTS),
-        )
-    ]
-    return Results(runs, *curves)
 
 
 def _complete(

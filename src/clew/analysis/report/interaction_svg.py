@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from clew.analysis import words
+from clew.analysis import formatting
 from clew.analysis.figures.style import architecture_style
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.verdict import Verdict
@@ -73,7 +73,7 @@ def _bar(place: float, arms: list) -> str:
     means = np.array([v.mean() for v in arms])
     middle, sep = float(means.mean()), float(means.std())
     path = f'd="M{_x(place):.1f} {_y(middle - sep):.1f}V{_y(middle + sep):.1f}"'
-    said = f"mean {words.number(middle, 2)} ± SEP {words.number(sep)}"
+    said = f"mean {formatting.number(middle, 2)} ± SEP {formatting.number(sep)}"
     return f'<path class="sep" {path}><title>{said}</title></path>'
 
 
@@ -84,12 +84,12 @@ def _architecture(name: str, shift: float, arms: tuple, bonus: str, *, dotted: b
     for place, values, label in zip((0, 1), arms, (NONE, bonus), strict=True):
         x = _x(place + shift)
         for value in values:
-            said = f"{escape(name)}, {escape(bonus_label(label))}: {words.number(value, 3)}"
+            said = f"{escape(name)}, {escape(bonus_label(label))}: {formatting.number(value, 3)}"
             at = f"translate({x:.1f} {_y(float(value)):.1f})"
             parts.append(f'<g class="seed" transform="{at}">{shape}<title>{said}</title></g>')
     ends = [(_x(p + shift), _y(float(v.mean()))) for p, v in zip((0, 1), arms, strict=True)]
     path = f'd="M{ends[0][0]:.1f} {ends[0][1]:.1f}L{ends[1][0]:.1f} {ends[1][1]:.1f}"'
-    gain = words.signed(float(arms[1].mean() - arms[0].mean()))
+    gain = formatting.signed(float(arms[1].mean() - arms[0].mean()))
     title = f"<title>{escape(name)}: {gain}</title>"
     dash = ' stroke-dasharray="1.5 2.5"' if dotted else ""
     parts.append(f'<path class="mean" stroke="{colour}"{dash} {path}>{title}</path></g>')
