@@ -12,8 +12,8 @@ import pandas as pd
 
 from clew.analysis import formatting, names
 from clew.analysis.hyperparameters import name_arms
-from clew.analysis.stats.intervals import Interval, mean_interval, welch, without_interval
 from clew.analysis.results import ARM
+from clew.analysis.stats.intervals import Interval, mean_interval, welch, without_interval
 from clew.envs import shown_first
 from clew.probes.results import FEATURES, Summary
 from clew.probes.stored import ProbedRuns, StoredProbes
@@ -53,7 +53,9 @@ class ArmProbes:
 
     def text(self, name: str, decimals: int = 2) -> str:
         """'0.73 [0.70, 0.76]'."""
-        return formatting.estimate(self.intervals[name], decimals, plus=name.endswith("selectivity"))
+        return formatting.estimate(
+            self.intervals[name], decimals, plus=name.endswith("selectivity")
+        )
 
     def to_json(self) -> dict[str, object]:
         """Plain data, None where a number is not known."""
