@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.cli.commands.run import execute
+from clew.cli.training import train_here
 from clew.suite import Block, Suite
 from clew.suite.launchers import WorkerConfig
 
@@ -40,5 +40,5 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a store that tests may read."""
     folder = tmp_path_factory.mktemp("trained") / "results"
     with redirect_stdout(StringIO()):
-        assert execute(WorkerConfig(suite=suite(), store=folder), tensorboard=True) == 0
+        assert train_here(WorkerConfig(suite=suite(), store=folder), tensorboard=True) == 0
     return folder

@@ -15,7 +15,7 @@ import pytest
 from clew.analysis import StoreContents, read_store
 from clew.analysis.results import EVALUATIONS, ROLLOUTS, records
 from clew.cli.commands.report import report
-from clew.cli.commands.run import execute
+from clew.cli.training import train_here
 from clew.metrics import tail_mean
 from clew.store import Store, merge, scan
 from clew.suite.launchers import WorkerConfig
@@ -77,7 +77,7 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_against_another_store(trained: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    assert execute(WorkerConfig(suite=suite(learning_rate=1e-3), store=other)) == 0
+    assert train_here(WorkerConfig(suite=suite(learning_rate=1e-3), store=other)) == 0
     report(trained, against=str(other), out=tmp_path / "page.html", proof_seconds=0)
     page = (tmp_path / "page.html").read_text()
     assert f"Beside {other}" in page

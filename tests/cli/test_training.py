@@ -11,7 +11,7 @@ import tyro
 from hypothesis import given
 
 from clew.cli.commands.merge import merge
-from clew.cli.commands.train import parsed, train
+from clew.cli.commands.train import parse_options, train
 from clew.store import Store, scan
 from clew.suite.tensorboard import crc32c, scalars, write_tensorboard
 from clew.validate import BadInput
@@ -62,7 +62,7 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
 )
 def test_options_are_read_as_in_toml(options: dict[str, object]) -> None:
     words = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in options.items()}
-    found = parsed("environment_options", [f"{n}={v}" for n, v in words.items()])
+    found = parse_options("environment_options", [f"{n}={v}" for n, v in words.items()])
     assert found == options
     assert [type(v) for v in found.values()] == [type(v) for v in options.values()]
 
@@ -93,7 +93,7 @@ def test_merge_tells_of_conflicts(
         merge(trained, tmp_path / "other")
     assert ended.value.code == 3
     said = capsys.readouterr().out
-    assert "1 in both with different results" in said
+    assert "1 runs have different results in the two stores" in said
     assert f"{name}: result.json differs" in said
     assert other.result() == changed
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clew.cli import main
-from clew.cli.commands.run import execute
+from clew.cli.training import train_here
 from clew.suite import Suite
 from clew.suite.launchers import WorkerConfig
 from clew.suite.toml import read_suite
@@ -62,7 +62,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, small: Suite) -> Path:
     """A store that tests may copy; nothing in it is probed."""
     folder = tmp_path_factory.mktemp("trained") / "results"
     with redirect_stdout(StringIO()):
-        assert execute(WorkerConfig(suite=small, store=folder)) == 0
+        assert train_here(WorkerConfig(suite=small, store=folder)) == 0
     return folder
 
 

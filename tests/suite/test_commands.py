@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from clew.cli.arm_table import show
+from clew.cli.arm_table import print_runs
 from clew.cli.commands.list import list_
 from clew.cli.commands.status import status
-from clew.cli.progress import Display
+from clew.cli.progress import ProgressBars
 from clew.store import Store, count, scan, world_name
 from clew.suite import PackProgress, names
 from clew.suite.provenance import commit
@@ -119,11 +119,11 @@ def test_a_store_of_other_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_options_show_in_the_table(store: Path) -> None:
     rows = scan(Store(store, read_only=True))
     console = Console(file=io.StringIO(), width=200)
-    show(console, rows, count(rows))
+    print_runs(console, rows, count(rows))
     told: Any = console.file
     assert "TinyReproduce[k=2,v=2]" in told.getvalue()
     narrow = Console(file=io.StringIO(), width=80)
-    show(narrow, rows, count(rows))
+    print_runs(narrow, rows, count(rows))
     told = narrow.file
     assert "…" not in told.getvalue()
     assert world_name({"environment": "X"}) == "X"
@@ -154,7 +154,7 @@ STEPS = [
 def test_progress_in_words(terminal: bool) -> None:
     file = io.StringIO()
     console = Console(file=file, width=120, force_terminal=terminal)
-    with Display(console, 18) as display:
+    with ProgressBars(console, 18) as display:
         for step in STEPS:
             display(step)
     told = file.getvalue()
@@ -169,7 +169,7 @@ def test_progress_fits_a_narrow_terminal() -> None:
     file = io.StringIO()
     console = Console(file=file, width=80, force_terminal=True, color_system=None)
     name = "mysterypath-grid-penalty-gateddeltanet-noveld-x10-7086f0fa"
-    with Display(console, 1600) as display:
+    with ProgressBars(console, 1600) as display:
         display(PackProgress(name, "training", 642, 800, 1000, 0.05, 0.62, 31.0, 420.0))
     shown = file.getvalue().splitlines()[-2]
     assert "-x10-7086f0fa" in shown
@@ -180,7 +180,7 @@ def test_progress_fits_a_narrow_terminal() -> None:
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """One a minute, about the whole."""
     file, now = io.StringIO(), [0.0]
-    with Display(Console(file=file, width=200), 18, clock=lambda: now[0]) as display:
+    with ProgressBars(Console(file=file, width=200), 18, clock=lambda: now[0]) as display:
         for second in range(150):
             now[0] = float(second)
             period = min(2 + second // 25, 6)
@@ -196,7 +196,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_progress_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:
-    with Display(Console(stderr=True), 12, as_json=True) as display:
+    with ProgressBars(Console(stderr=True), 12, as_json=True) as display:
         for step in STEPS:
             display(step)
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

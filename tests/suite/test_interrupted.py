@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clew.cli.commands.run import execute
+from clew.cli.training import train_here
 from clew.suite.launchers import WorkerConfig
 from tests.suite.declared import PERIOD, tiny
 from tests.suite.trial import OUTCOME, Trial, results, wait_for
@@ -65,7 +65,7 @@ def test_stopped_and_killed(tmp_path: Path) -> None:
     assert not results(store)
     for folder in (store, tmp_path / "undisturbed"):
         assert (
-            execute(WorkerConfig(suite=tiny(steps=PERIOD * PERIODS), store=folder, pack_size=2))
+            train_here(WorkerConfig(suite=tiny(steps=PERIOD * PERIODS), store=folder, pack_size=2))
             == 0
         )
     assert results(store) == results(tmp_path / "undisturbed")
@@ -92,7 +92,7 @@ def test_disturbed_in_every_way_and_then_in_company(tmp_path: Path) -> None:
     undisturbed = WorkerConfig(
         suite=tiny(steps=PERIOD * PERIODS), store=tmp_path / "undisturbed", pack_size=2
     )
-    assert execute(undisturbed) == 0
+    assert train_here(undisturbed) == 0
     assert results(store) == results(tmp_path / "undisturbed")
     assert len(results(store)) == 4 * len(OUTCOME)
 

@@ -170,7 +170,7 @@ def test_the_exit_code_tells(
 
     monkeypatch.setattr(command, "launcher", lambda place: launch)
     config = WorkerConfig(suite=SUITE, store=tmp_path / "store")
-    assert command.dispatch("slurm", config, Resources()) == code
+    assert command.train_on_cluster("slurm", config, Resources()) == code
     said = capsys.readouterr()
     assert "sent out" in said.out
     assert said.err.count("a worker failed") == len(failures)
@@ -204,7 +204,7 @@ def test_what_workers_tell_is_shown_as_if_they_were_here(
 
     monkeypatch.setattr(command, "launcher", lambda place: launch)
     config = WorkerConfig(suite=SUITE, store=tmp_path / "store")
-    assert command.dispatch("ray", config, Resources(), as_json=as_json) == 4
+    assert command.train_on_cluster("ray", config, Resources(), as_json=as_json) == 4
     lines = capsys.readouterr().out.splitlines()
     if as_json:
         assert [json.loads(line) for line in lines[:-1]] == [step.plain() for step in told]
@@ -228,6 +228,6 @@ def test_retry_happens_once_before_any_worker_starts(
     finish(Store(tmp_path / "store"), "failed")
     monkeypatch.setattr(command, "launcher", lambda place: launch)
     config = WorkerConfig(suite=SUITE, store=tmp_path / "store")
-    assert command.dispatch("ray", config, Resources(), retry=True) == 4
+    assert command.train_on_cluster("ray", config, Resources(), retry=True) == 4
     assert "failed" not in seen
     assert len(seen) == 3

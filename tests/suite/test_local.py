@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from clew.cli.commands.run import execute
+from clew.cli.training import train_here
 from clew.suite.launchers import WorkerConfig
 from clew.suite.launchers.local import share_of_cores
 from tests.suite.declared import PERIOD, tiny
@@ -44,7 +44,9 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What one undisturbed worker makes."""
     store = tmp_path_factory.mktemp("alone")
-    assert execute(WorkerConfig(suite=tiny(steps=PERIOD * PERIODS), store=store, pack_size=2)) == 0
+    assert (
+        train_here(WorkerConfig(suite=tiny(steps=PERIOD * PERIODS), store=store, pack_size=2)) == 0
+    )
     return results(store)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import jax
 import pytest
-from clew.cli.run import execute
 
 import clew.suite.training as training
+from clew.cli.training import train_here
 from clew.learner import Pack, Progress
 from clew.store import Store, scan
 from clew.suite import Outcome, PackProgress, Stop, plan, work
@@ -140,7 +140,7 @@ def test_the_command_says_so_in_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(training, "periods", device_of(1))
-    assert execute(WorkerConfig(suite=tiny(), store=tmp_path, pack_size=2)) == 0
+    assert train_here(WorkerConfig(suite=tiny(), store=tmp_path, pack_size=2)) == 0
     said = capsys.readouterr().out
     assert said.count("out of memory; its runs go on in smaller packs") == 2
     assert "4 finished" in said
@@ -151,7 +151,7 @@ def test_a_script_is_told(
 ) -> None:
     monkeypatch.setattr(training, "periods", device_of(1))
     config = WorkerConfig(suite=tiny(), store=tmp_path, pack_size=2)
-    assert execute(config, as_json=True, tensorboard=True) == 0
+    assert train_here(config, as_json=True, tensorboard=True) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["what"] for line in told[:-1]].count("split") == 2
     assert len(list((tmp_path / "tensorboard").glob("*/events.*"))) == 4

@@ -16,7 +16,7 @@ from hypothesis import given
 
 import clew.suite.progress as progress
 from clew.cli.commands.status import status
-from clew.cli.progress import Whole, duration
+from clew.cli.progress import SuiteProgress, duration
 from clew.store import Store
 from clew.suite import PackProgress, plan
 from clew.suite.launchers.watching import ProgressWatcher
@@ -196,7 +196,7 @@ def test_the_time_left_is_what_it_takes(
     periods: int, others: int, at_work: int, found: int, resumed: int, pace: float, compiled: float
 ) -> None:
     """Of equal packs at an equal pace; what was done before does not count as speed."""
-    whole = Whole((found + at_work + others) * periods)
+    whole = SuiteProgress((found + at_work + others) * periods)
     for pack in range(found):
         whole.add(PackProgress(f"found-{pack}", "found", periods, periods))
     for pack in range(at_work):
@@ -214,7 +214,7 @@ def test_the_time_left_is_what_it_takes(
     for pack in range(at_work):
         whole.add(PackProgress(f"ours-{pack}", "failed", periods, periods))
     assert whole.left() >= others * periods * pace * (1 - 1e-9)
-    unknown = Whole(None)
+    unknown = SuiteProgress(None)
     unknown.add(PackProgress("ours", "training", 1, 2, 10, 1.0, 0.5, 1.0, 1.0))
     assert "left" not in unknown.words()
 

@@ -15,7 +15,7 @@ import pytest
 
 import clew
 import clew.suite.training as training
-from clew.cli.commands.run import execute
+from clew.cli.training import train_here
 from clew.store import CannotWrite, Store, count, merge, scan
 from clew.suite import PackProgress, plan
 from clew.suite.launchers import WorkerConfig
@@ -162,7 +162,7 @@ def test_a_run_that_diverges(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: Any
 ) -> None:
     mixed = tiny(knobs={"learning_rate": [1e-4, HIGH]}, seeds=2)
-    assert execute(WorkerConfig(suite=mixed, store=tmp_path, pack_size=3), as_json=True) == 3
+    assert train_here(WorkerConfig(suite=mixed, store=tmp_path, pack_size=3), as_json=True) == 3
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert told[-1]["counts"] == {"diverged": 2, "finished": 2}
     assert all("not finite after" in each["reason"] for each in told[-1]["troubles"])
@@ -182,9 +182,9 @@ def test_a_run_that_diverges(
     assert kept.items() <= results(finished).items()
     # not tried again unless asked; then only those, with the same end
     before = results(tmp_path)
-    assert execute(WorkerConfig(suite=mixed, store=tmp_path), as_json=True) == 3
+    assert train_here(WorkerConfig(suite=mixed, store=tmp_path), as_json=True) == 3
     assert "training" not in capsys.readouterr().out
-    assert execute(WorkerConfig(suite=mixed, store=tmp_path), retry=True, as_json=True) == 3
+    assert train_here(WorkerConfig(suite=mixed, store=tmp_path), retry=True, as_json=True) == 3
     assert "training" in capsys.readouterr().out
     assert results(tmp_path) == before
     assert len(list(tmp_path.glob("runs/*/failure-1.json"))) == 2
@@ -217,7 +217,7 @@ def test_an_exception_is_recorded_and_the_others_go_on(
     folder = store.run(tiny().runs()[0].config)
     assert folder.failure()["reason"] == "RuntimeError: out of [memory]"
     assert "in spoilt" in folder.provenance()["traceback"]
-    assert execute(WorkerConfig(suite=tiny(), store=tmp_path)) == 3
+    assert train_here(WorkerConfig(suite=tiny(), store=tmp_path)) == 3
     # asked to, they go on from the checkpoint before
     for run in tiny().runs():
         store.run(run.config).retry()
@@ -242,9 +242,9 @@ def test_a_full_disk(finished: Path, tmp_path: Path, n: int) -> None:
 
 
 def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> None:
-    assert execute(WorkerConfig(suite=tiny(seeds=[0]), store=tmp_path)) == 0
+    assert train_here(WorkerConfig(suite=tiny(seeds=[0]), store=tmp_path)) == 0
     before = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
-    assert execute(WorkerConfig(suite=tiny(), store=tmp_path, pack_size=4)) == 0
+    assert train_here(WorkerConfig(suite=tiny(), store=tmp_path, pack_size=4)) == 0
     after = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
     assert before.items() <= after.items()
     assert results(tmp_path) == results(finished)
@@ -254,8 +254,8 @@ def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> 
 def test_none_in_anothers_program_is_none(tmp_path: Path) -> None:
     suite = tiny(bonuses=["none", "e3b"], seeds=2)
     shared = dataclasses.replace(suite, share=True)
-    assert execute(WorkerConfig(suite=shared, store=tmp_path / "shared")) == 0
-    assert execute(WorkerConfig(suite=suite, store=tmp_path / "apart")) == 0
+    assert train_here(WorkerConfig(suite=shared, store=tmp_path / "shared")) == 0
+    assert train_here(WorkerConfig(suite=suite, store=tmp_path / "apart")) == 0
     shared, apart = Store(tmp_path / "shared"), Store(tmp_path / "apart")
     for run in suite.runs():
         one, other = shared.run(run.config), apart.run(run.config)
@@ -287,10 +287,10 @@ def test_retry_with_a_pack_size_plans_again(
     config = WorkerConfig(suite=tiny(), store=tmp_path, pack_size=2)
     with monkeypatch.context() as patch:
         patch.setattr(training, "periods", broken)
-        assert execute(config) == 3
+        assert train_here(config) == 3
     single = dataclasses.replace(config, pack_size=1)
-    assert execute(single) == 3
+    assert train_here(single) == 3
     assert "4 runs in 2 packs" in capsys.readouterr().out
-    assert execute(single, retry=True) == 0
+    assert train_here(single, retry=True) == 0
     assert "4 runs in 4 packs" in capsys.readouterr().out
     assert results(tmp_path) == results(finished)

@@ -1,59 +1,60 @@
-"""A trained agent at play, as a GIF."""
+"""Episodes of a trained agent, as a GIF."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from clew.envs import Environment
 from clew.envs.canvas import GREEN, PAPER, RED, Colour, write_gif
 from clew.learner.playing import Episode, actor_from_arrays, play_episodes
+from clew.store.canonical import JsonObject
 from clew.suite import from_config
 
 STEP, PAUSE = 15, 120
-"""Hundredths of a second that a step is shown, and the end of an episode."""
+"""Hundredths of a second that a step and the end of an episode are shown for."""
 FRAMES = 300
-"""Of an episode at most; of a longer one, every so many steps are shown."""
+"""Most pictures of an episode; of a longer one, some steps are left out."""
 WIDTH, BORDER = 200, 6
 """Smaller pictures are enlarged; around the last one the border is green for success, else red."""
 
 
-class Played(NamedTuple):
-    """How the filmed episodes went."""
+class RecordedEpisodes(NamedTuple):
+    """How the episodes in a GIF went."""
 
     successes: list[bool]
     lengths: list[int]
 
 
-def write_film(
+def write_episodes(
     path: Path,
-    config: Mapping[str, Any],
+    config: JsonObject,
     weights: Mapping[str, np.ndarray],
     episodes: int,
     seed: int = 0,
-) -> Played:
-    """Let the agent of a run play, taking the likeliest actions, and write what is seen."""
+) -> RecordedEpisodes:
+    """Play episodes with the agent of a run, which takes the likeliest actions, and draw them."""
     program = from_config(config).program()
     agent = actor_from_arrays(program, weights)
     frames: list[np.ndarray] = []
     delays: list[int] = []
-    played = Played([], [])
+    recorded = RecordedEpisodes([], [])
     for episode in play_episodes(program, agent, seed, episodes):
         shown = pictures(program.env, episode)
         frames += shown
         delays += [STEP] * (len(shown) - 1) + [PAUSE]
-        played.successes.append(episode.success)
-        played.lengths.append(len(episode.actions))
+        recorded.successes.append(episode.success)
+        recorded.lengths.append(len(episode.actions))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_gif(path, frames, delays)
-    return played
+    return recorded
 
 
 def pictures(env: Environment, episode: Episode) -> list[np.ndarray]:
-    """Of its states, the last one framed in the colour of its outcome."""
+    """One for each state, framed; the last one in the colour of the outcome."""
     every = -(-len(episode.states) // FRAMES)
     shown = [env.picture(state) for state in episode.states[-1::-every]][::-1]
     colours = [*[PAPER] * (len(shown) - 1), GREEN if episode.success else RED]

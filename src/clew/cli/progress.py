@@ -1,35 +1,40 @@
-"""Progress of a suite, live: every pack's bar, and one for the whole.
+"""Progress of a suite while it trains: a bar for every pack, and one for all of them.
 
-Whoever trains or watches calls it with the same steps: a worker in this process, a team of them,
-or what a cluster's workers leave in the store.
+Each `PackProgress` comes from a worker in this process, from worker processes of this machine, or
+from what the workers of a cluster write into the store.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from statistics import fmean
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from clew.suite import PackProgress
-from clew.suite.progress import OVER
+from clew.cli.output import say
+from clew.suite.progress import OVER, PackProgress
 
 WIDE = 130
-"""Columns of a terminal from which on there is room for whole names and long bars."""
+"""Columns of a terminal from which on there is room for long names and bars."""
 NAME, BAR = 24, 10
-"""Columns for each where there is not."""
+"""Columns for each on a narrower one."""
 BESIDE = NAME + BAR + 16
-SAID = {"split": "out of memory; its runs go on in smaller packs"}
-SAY_EVERY = 60.0
-"""Seconds between two lines about the whole, where there is no terminal to draw bars on."""
+OUTCOMES = {
+    "finished": "finished",
+    "stopped": "stopped",
+    "failed": "failed",
+    "split": "out of memory; its runs go on in smaller packs",
+}
+LINE_EVERY = 60.0
+"""Seconds between two lines about all packs, where there is no terminal to draw bars on."""
 
 
-class Display:
-    """Bars on a terminal; a line of JSON a step for a script; else a line a pack, or a minute."""
+class ProgressBars:
+    """Bars on a terminal; a line of JSON for each update; else a line for each pack and minute."""
 
     def __init__(
         self,
@@ -44,145 +49,139 @@ class Display:
             TextColumn("{task.description}"),
             BarColumn(40 if console.width >= WIDE else BAR),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[told]}"),
+            TextColumn("{task.fields[text]}"),
             console=console,
             disable=as_json or self._lines,
         )
-        self._whole = Whole(periods)
-        self._whole_bar = self._bars.add_task("all packs", total=periods, told="")
-        self._packs: dict[str, TaskID] = {}
-        self._said = clock()
+        self._suite = SuiteProgress(periods)
+        self._suite_bar = self._bars.add_task("all packs", total=periods, text="")
+        self._pack_bars: dict[str, TaskID] = {}
+        self._last_line = clock()
 
     def expect(self, periods: int | None) -> None:
-        """So many periods there are in all, if that was not known before."""
-        self._whole.periods = periods
-        self._bars.update(self._whole_bar, total=periods)
+        """There are so many periods in all, if that was not known before."""
+        self._suite.periods = periods
+        self._bars.update(self._suite_bar, total=periods)
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> ProgressBars:
         self._bars.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._bars.stop()
 
-    def __call__(self, step: PackProgress) -> None:
-        """Show where a pack stands."""
+    def __call__(self, pack: PackProgress) -> None:
+        """Show how far a pack is."""
         if self.as_json:
-            print(json.dumps(step.plain()), flush=True)
+            print(json.dumps(pack.plain()), flush=True)
             return
-        self._whole.add(step)
-        told = self._whole.words()
-        self._bars.update(self._whole_bar, completed=self._whole.done, told=self._fitting(told))
-        if step.what == "found":
+        self._suite.add(pack)
+        text = self._suite.text()
+        self._bars.update(self._suite_bar, completed=self._suite.done, text=self._fitting(text))
+        if pack.what == "found":
             return
-        self._show(step)
-        if step.what in ("finished", "stopped", "failed", "split"):
-            words = ", ".join(filter(None, (SAID.get(step.what, step.what), in_words(step))))
-            self.console.print(f"{step.name}: {words}", highlight=False, soft_wrap=True)
-        elif self._lines and self._clock() - self._said >= SAY_EVERY:
-            self._said = self._clock()
-            line = f"all packs: {self._whole.done}/{self._whole.periods} periods, {told}"
-            self.console.print(line, highlight=False, soft_wrap=True)
+        self._show(pack)
+        if pack.what in OUTCOMES:
+            outcome = ", ".join(filter(None, (OUTCOMES[pack.what], progress_text(pack))))
+            say(self.console, f"{pack.name}: {outcome}")
+        elif self._lines and self._clock() - self._last_line >= LINE_EVERY:
+            self._last_line = self._clock()
+            say(
+                self.console, f"all packs: {self._suite.done}/{self._suite.periods} periods, {text}"
+            )
 
-    def _show(self, step: PackProgress) -> None:
-        if step.name not in self._packs:
-            name = step.name if self.console.width >= WIDE else ending(step.name)
-            self._packs[step.name] = self._bars.add_task(name, total=step.periods, told="")
+    def _show(self, pack: PackProgress) -> None:
+        if pack.name not in self._pack_bars:
+            wide = self.console.width >= WIDE or len(pack.name) <= NAME
+            # packs differ in the ends of their names
+            name = pack.name if wide else "…" + pack.name[1 - NAME :]
+            self._pack_bars[pack.name] = self._bars.add_task(name, total=pack.periods, text="")
         self._bars.update(
-            self._packs[step.name],
-            completed=step.period,
-            told=self._fitting(in_words(step)),
-            visible=step.what in ("compiling", "training"),
+            self._pack_bars[pack.name],
+            completed=pack.period,
+            text=self._fitting(progress_text(pack)),
+            visible=pack.what in ("compiling", "training"),
         )
 
-    def _fitting(self, told: str) -> str:
-        """As many words as there is room for beside a name, a bar and a count."""
-        words = told.split(", ")
-        while len(words) > 1 and len(", ".join(words)) > self.console.width - BESIDE:
-            words.pop()
-        return ", ".join(words)
+    def _fitting(self, text: str) -> str:
+        """As many of the phrases as there is room for beside a name, a bar and a count."""
+        phrases = text.split(", ")
+        while len(phrases) > 1 and len(", ".join(phrases)) > self.console.width - BESIDE:
+            phrases.pop()
+        return ", ".join(phrases)
 
 
-class Whole:
+class SuiteProgress:
     """All packs together."""
 
     def __init__(self, periods: int | None) -> None:
         self.periods = periods
-        self._last: dict[str, PackProgress] = {}
+        self._packs: dict[str, PackProgress] = {}
+        """The last that is known of each."""
         self._pace: dict[str, float] = {}
         """Seconds for a period."""
 
     @property
     def done(self) -> int:
         """Periods."""
-        return sum(step.period for step in self._last.values())
+        return sum(pack.period for pack in self._packs.values())
 
-    def add(self, step: PackProgress) -> None:
-        """A step of any pack."""
-        if step.what == "split":
-            self._last.pop(step.name, None)
-            self._pace.pop(step.name, None)
+    def add(self, pack: PackProgress) -> None:
+        """Take in how far a pack is."""
+        if pack.what == "split":
+            self._packs.pop(pack.name, None)
+            self._pace.pop(pack.name, None)
             return
-        self._last[step.name] = step
-        if step.period < step.periods and not math.isnan(step.left):
-            self._pace[step.name] = step.left / (step.periods - step.period)
+        self._packs[pack.name] = pack
+        if pack.period < pack.periods and not math.isnan(pack.left):
+            self._pace[pack.name] = pack.left / (pack.periods - pack.period)
 
     def left(self) -> float:
-        """Seconds until the end, if all go on as those that were seen; NaN if none was.
+        """Seconds until the end, if the others go on as those that were seen; NaN if none was.
 
-        As many packs as are at work now share the work; what nobody has begun is compiled first.
+        As many packs as are trained now share the rest; those not begun are compiled first.
         """
         if self.periods is None or not self._pace:
             return float("nan")
-        seen, pace = self._last.values(), _mean(self._pace.values())
-        compiled = _mean(self._last[name].compiled for name in self._pace)
-        at_work = [
-            (step.periods - step.period) * self._pace.get(step.name, pace)
-            + (compiled if step.what == "compiling" else 0.0)
-            for step in seen
-            if step.what in ("compiling", "training")
+        packs, pace = self._packs.values(), fmean(self._pace.values())
+        compiled = fmean(self._packs[name].compiled for name in self._pace)
+        running = [
+            (pack.periods - pack.period) * self._pace.get(pack.name, pace)
+            + (compiled if pack.what == "compiling" else 0.0)
+            for pack in packs
+            if pack.what in ("compiling", "training")
         ]
-        waiting = [step.periods - step.period for step in seen if step.what == "stopped"]
-        others = self.periods - sum(step.periods for step in seen)
+        waiting = [pack.periods - pack.period for pack in packs if pack.what == "stopped"]
+        others = self.periods - sum(pack.periods for pack in packs)
         rest = (others + sum(waiting)) * pace
-        rest += (others / _mean(step.periods for step in seen) + len(waiting)) * compiled
-        return max([*at_work, (sum(at_work) + rest) / max(1, len(at_work))])
+        rest += (others / fmean(pack.periods for pack in packs) + len(waiting)) * compiled
+        return max([*running, (sum(running) + rest) / max(1, len(running))])
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Time left, packs done, speed."""
-        steps = self._last.values()
-        at_work = [step for step in steps if step.what == "training" and step.seconds]
-        speed = sum(step.steps / step.seconds for step in at_work)
-        words = [f"{duration(left)} left"] if not math.isnan(left := self.left()) else []
-        words.append(f"{sum(step.what in OVER for step in steps)} packs done")
-        words += [f"{speed:,.0f} steps/s"] if speed else []
-        return ", ".join(words)
+        packs = self._packs.values()
+        running = [pack for pack in packs if pack.what == "training" and pack.seconds]
+        speed = sum(pack.steps / pack.seconds for pack in running)
+        phrases = [f"{duration(left)} left"] if not math.isnan(left := self.left()) else []
+        phrases.append(f"{sum(pack.what in OVER for pack in packs)} packs done")
+        phrases += [f"{speed:,.0f} steps/s"] if speed else []
+        return ", ".join(phrases)
 
 
-def _mean(values: Iterable[float]) -> float:
-    every = list(values)
-    return sum(every) / len(every)
-
-
-def in_words(step: PackProgress) -> str:
-    """Time left, success so far, speed; and compilation, apart. What matters most stands first."""
-    if step.what == "compiling":
+def progress_text(pack: PackProgress) -> str:
+    """Time left, success so far, speed; then compilation. What matters most stands first."""
+    if pack.what == "compiling":
         return "compiling"
-    words = []
-    if step.what == "training" and not math.isnan(step.left):
-        words.append(f"{duration(step.left)} left")
-    if not math.isnan(step.success):
-        words.append(f"success {step.success:.2f}")
-    if step.seconds:
-        words.append(f"{step.steps / step.seconds:,.0f} steps/s")
-    if step.compiled >= 1:
-        words.append(f"compiled in {duration(step.compiled)}")
-    return ", ".join(words)
-
-
-def ending(name: str, width: int = NAME) -> str:
-    """Of a long name the part in which packs differ."""
-    return name if len(name) <= width else "…" + name[1 - width :]
+    phrases = []
+    if pack.what == "training" and not math.isnan(pack.left):
+        phrases.append(f"{duration(pack.left)} left")
+    if not math.isnan(pack.success):
+        phrases.append(f"success {pack.success:.2f}")
+    if pack.seconds:
+        phrases.append(f"{pack.steps / pack.seconds:,.0f} steps/s")
+    if pack.compiled >= 1:
+        phrases.append(f"compiled in {duration(pack.compiled)}")
+    return ", ".join(phrases)
 
 
 def duration(seconds: float) -> str:
@@ -192,8 +191,3 @@ def duration(seconds: float) -> str:
     if seconds < 90 * 60:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
-
-
-def console_for(as_json: bool) -> Console:
-    """Words go to stderr when a script reads stdout."""
-    return Console(file=sys.stderr if as_json else sys.stdout)

@@ -16,37 +16,40 @@ KEPT = "proofs.json"
 Tasks = Mapping[tuple[str, str], TaskSpec]
 
 
-def proofs(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
-    """A finding for every task; what is decided now is kept in the store for the next time."""
+def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
+    """A verdict for every task; those decided now are kept in the store for the next time."""
     known = {**_kept(store), **shipped()}
     new = {task.key: task for task in tasks.values() if task.key not in known}
     found = ask(list(new.values()), seconds)
     if found:
         _keep(store, {**_kept(store), **found})
     known |= found
-    return {name: known.get(task.key, _late(task, seconds)) for name, task in tasks.items()}
+    return {name: known.get(task.key, _undecided(task, seconds)) for name, task in tasks.items()}
 
 
-def _late(task: TaskSpec, seconds: float) -> TaskVerdict:
+def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
     refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
     return TaskVerdict(task, refused=refused)
 
 
 def _kept(store: Path) -> dict[str, TaskVerdict]:
-    """Findings of this version; a file that cannot be understood is as good as none."""
+    """Verdicts of this version; a file that cannot be read counts as none."""
     try:
         plain = json.loads((store / KEPT).read_text(encoding="utf-8"))
         if plain["clew"] != clew.__version__:
             return {}
-        return {f.task.key: f for f in map(TaskVerdict.of, plain["findings"])}
+        return {verdict.task.key: verdict for verdict in map(TaskVerdict.of, plain["findings"])}
     except (OSError, ValueError, TypeError, KeyError):
         return {}
 
 
-def _keep(store: Path, findings: Mapping[str, TaskVerdict]) -> None:
-    plain = {"clew": clew.__version__, "findings": [asdict(f) for f in findings.values()]}
+def _keep(store: Path, verdicts: Mapping[str, TaskVerdict]) -> None:
+    plain = {
+        "clew": clew.__version__,
+        "findings": [asdict(verdict) for verdict in verdicts.values()],
+    }
     text = json.dumps(plain, indent=1)
     try:
         write(store / KEPT, lambda file: file.write(text.encode()))
     except CannotWrite:
-        return  # a store that may only be read is decided anew each time
+        return  # in a store that may only be read, they are decided again each time

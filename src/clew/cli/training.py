@@ -1,58 +1,90 @@
-"""`clew run --on …`: send workers out, watch the store, and tell how it ended."""
+"""Train a suite, here or on a cluster, and print how it went: what `run`, `train` and `demo` do."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 
 import jax
 
-from clew.cli.arm_table import summary
-from clew.cli.progress import Display, console_for
-from clew.store import Store
-from clew.suite import Stop
+from clew.cli.arm_table import print_runs
+from clew.cli.output import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_LEFT,
+    EXIT_WORKER,
+    console_for,
+    say,
+)
+from clew.cli.progress import ProgressBars
+from clew.store import Store, count, scan
+from clew.suite import PackProgress, Stop, plan, work
 from clew.suite.launchers import Resources, WorkerConfig, launcher
+from clew.suite.launchers.local import LocalWorkers
 from clew.suite.launchers.watching import ProgressWatcher
-from clew.suite.planning import retry_failed
+from clew.suite.planning import SuitePlan, retry_failed
+from clew.suite.progress import OnProgress
+from clew.suite.tensorboard import write_tensorboard
 
-EXIT_FAILED, EXIT_LEFT, EXIT_WORKER = 3, 4, 5
 
-
-def dispatch(
-    on: str, config: WorkerConfig, resources: Resources, retry: bool = False, as_json: bool = False
+def train_here(
+    config: WorkerConfig,
+    workers: int = 1,
+    retry: bool = False,
+    as_json: bool = False,
+    tensorboard: bool = False,
 ) -> int:
-    """Train a suite on a cluster, and say how it went; the exit code."""
-    launch = launcher(on)
-    console, store = console_for(as_json), Store(config.store)
-    runs = config.suite.runs()
+    """Train a suite on this machine, and print how it went; the exit code."""
+    if workers > 1:
+        stay_off_devices()
+    store, console = Store(config.store), console_for(as_json)
     if retry:
         retry_failed(config.suite, store, config.pack_size)
-    said = f"{config.suite.name}: {len(runs)} runs, results in {config.store}"
-    console.print(said, highlight=False, markup=False, soft_wrap=True)
-    watcher, stop = ProgressWatcher(store, config.suite), Stop()
-    display = Display(console, watcher.periods, as_json)
+    packs = plan(config.suite, store, config.pack_size)
+    runs = f"{len(config.suite.runs())} runs in {len(packs.packs)} packs"
+    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    bars = ProgressBars(console, packs.periods, as_json)
+    stopped, failures = _train(config, store, packs, workers, bars, tensorboard)
+    return _conclude(config, store, bars, stopped, failures)
 
-    def tell(line: str) -> None:
+
+def train_on_cluster(
+    on: str, config: WorkerConfig, resources: Resources, retry: bool = False, as_json: bool = False
+) -> int:
+    """Train a suite by workers on a cluster, and print how it went; the exit code."""
+    launch = launcher(on)
+    stay_off_devices()
+    store, console = Store(config.store), console_for(as_json)
+    if retry:
+        retry_failed(config.suite, store, config.pack_size)
+    runs = f"{len(config.suite.runs())} runs"
+    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    watcher, stop = ProgressWatcher(store, config.suite), Stop()
+    bars = ProgressBars(console, watcher.periods, as_json)
+
+    def show(line: str) -> None:
         """What the launcher says; empty if only time has passed."""
         if line:
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-        steps = list(watcher.updates())
-        display.expect(watcher.periods)
-        for step in steps:
-            display(step)
+            say(console, line)
+        updates = list(watcher.updates())
+        bars.expect(watcher.periods)
+        for progress in updates:
+            bars(progress)
 
-    with display:
-        failures = launch(config, resources, stop, tell)
-        tell("")
-    counts = summary(console, store, runs, as_json)
-    for failure in failures:
-        print(f"clew: {failure}", file=sys.stderr)
-    if stop.reason:
-        console.print(f"stopped early: {stop.reason}; the same command goes on", style="bold")
-    return exit_code(counts, failures)
+    with bars:
+        failures = launch(config, resources, stop, show)
+        show("")
+    return _conclude(config, store, bars, stop.reason, failures)
 
 
-def exit_code(counts: dict[str, int], failures: list[str]) -> int:
-    """For runs so counted by status, and workers that failed."""
+def stay_off_devices() -> None:
+    """A process that only watches must not take the GPU's memory from a worker that trains."""
+    jax.config.update("jax_platforms", "cpu")
+
+
+def exit_code(counts: dict[str, int], failures: Sequence[str]) -> int:
+    """For runs counted by status, and the workers that failed."""
     if failures:
         return EXIT_WORKER
     if counts.keys() - {"finished", "failed", "diverged"}:
@@ -60,6 +92,61 @@ def exit_code(counts: dict[str, int], failures: list[str]) -> int:
     return EXIT_FAILED if counts.keys() - {"finished"} else 0
 
 
-def stay_off_devices() -> None:
-    """Whoever only watches must not take the memory of the GPU that a worker here will train on."""
-    jax.config.update("jax_platforms", "cpu")
+def _train(
+    config: WorkerConfig,
+    store: Store,
+    packs: SuitePlan,
+    workers: int,
+    bars: ProgressBars,
+    tensorboard: bool,
+) -> tuple[str, list[str]]:
+    """Why it was stopped, if it was; and a sentence for each worker that failed."""
+    team = LocalWorkers(config, workers) if workers > 1 else None
+    watch = _watch(store, packs, bars, tensorboard)
+
+    def leave() -> None:
+        """At once: files on the disk are whole, and the period that is being trained is lost."""
+        bars.console.show_cursor(True)
+        if team:
+            team.kill()
+        os._exit(EXIT_INTERRUPTED)
+
+    with Stop(None if team else config.time_limit, again=leave) as stop, bars:
+        if team:
+            return team.launch(stop, watch)
+        outcome = work(store, packs, stop, watch, checkpoint_every=config.checkpoint_every)
+    return outcome.stopped, []
+
+
+def _watch(store: Store, packs: SuitePlan, bars: ProgressBars, tensorboard: bool) -> OnProgress:
+    """Show progress, and write TensorBoard's files of packs that are finished, now or already."""
+    for pack in packs.packs if tensorboard else ():
+        write_tensorboard(store, pack.folder(store).runs)
+
+    def watch(progress: PackProgress) -> None:
+        if packs.refresh():
+            bars.expect(packs.periods)
+        if tensorboard and progress.what == "finished":
+            folders = (pack.folder(store) for pack in packs.packs)
+            runs = next(folder.runs for folder in folders if folder.name == progress.name)
+            write_tensorboard(store, runs)
+        bars(progress)
+
+    return watch
+
+
+def _conclude(
+    config: WorkerConfig, store: Store, bars: ProgressBars, stopped: str, failures: Sequence[str]
+) -> int:
+    """Print the suite's runs by arm, and what went wrong."""
+    wanted = {run.identity for run in config.suite.runs()}
+    rows = [row for row in scan(store) if row.identity in wanted]
+    counts = count(rows)
+    if missing := len(wanted) - len(rows):
+        counts["absent"] = missing
+    print_runs(bars.console, rows, counts, bars.as_json)
+    for failure in failures:
+        print(f"clew: {failure}", file=sys.stderr)
+    if stopped:
+        say(bars.console, f"stopped early: {stopped}; the same command goes on", style="bold")
+    return exit_code(counts, failures)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.registry import Registry
+from clew.source import keys_of
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
@@ -27,6 +28,14 @@ def make(name: str, /, **options: Any) -> Environment:
 def names() -> tuple[str, ...]:
     """The names that `make` accepts."""
     return environments.names()
+
+
+def reward_names(name: str) -> tuple[str, ...]:
+    """Reward variants of a world with its default options. Imports nothing."""
+    entry = environments[name]
+    if entry.imported:
+        return tuple(make(name).reward_variants())
+    return keys_of(entry.identity, "rewards")
 
 
 def register(name: str, **preset: Any) -> Callable[[F], F]:

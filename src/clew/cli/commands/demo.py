@@ -11,77 +11,75 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+from clew.cli import QUESTION
 from clew.cli.commands.report import require_extra, write_page
-from clew.cli.commands.run import execute
+from clew.cli.output import EXIT_FAILED, say
 from clew.cli.registry import register
-from clew.cli.training import EXIT_FAILED
-from clew.learner.execution import cores
-from clew.store import Store
 from clew.suite import find_suite
-from clew.suite.launchers import WorkerConfig
-from clew.suite.planning import group_by_program
 from clew.validate import whole_number
 
 if TYPE_CHECKING:
     from clew.analysis import TaskStatistics
 
 OPENING = (
-    "Will an exploration bonus help this agent on this task, or is memory the bottleneck? "
-    "Here the agent is PPO with a GRU, a RetNet or no memory at all; the bonus is E3B; the tasks "
-    "are TinyReproduce (say three tokens back: nothing to explore) and MysteryPath on a 4×4 grid "
-    "(find an invisible path, where falling off it costs). {runs} runs, every arm with {seeds} "
-    "seeds. Ctrl-C is safe: the same command goes on."
+    "{question} Here the agent is PPO with a GRU, a RetNet or no memory at all; the bonus is E3B; "
+    "the tasks are TinyReproduce (repeat three tokens: nothing to explore) and MysteryPath on a "
+    "4×4 grid (find an invisible path, where falling off it costs). {runs} runs, every arm with "
+    "{seeds} seeds. You may stop it with Ctrl-C: the same command goes on."
 )
 CLOSING = (
-    "This is small on purpose: tiny networks, short budgets, few seeds. What it cannot settle is "
-    "called so. `clew run paper` is the study itself."
+    "This study is small on purpose: tiny networks, few steps, few seeds. Where that is too little "
+    "for an answer, it says so. `clew run paper` trains the study itself."
 )
 
 
 @register("demo")
 def demo(out: Path = Path("out"), workers: int | None = None) -> None:
-    """Train a small study on this machine, in minutes, and write its table, figure and report.
+    """Train a small study on this machine in minutes; write its table, figure and report.
 
     Args:
         out: Folder for the results.
-        workers: Processes that train side by side; one a core if not given.
+        workers: Processes that train at the same time; one for each core if not given.
     """
+    from clew.cli.training import train_here
+    from clew.learner.execution import cores
+    from clew.suite.launchers import WorkerConfig
+    from clew.suite.planning import group_by_program
+
     require_extra()
-    suite = find_suite("demo")
-    console, programs = Console(), group_by_program(suite)
+    suite, console = find_suite("demo"), Console()
+    programs = group_by_program(suite)
     team = min(cores(), len(programs)) if workers is None else whole_number("workers", workers, 1)
     runs, seeds = len(suite.runs()), len(suite.blocks[0].seed_list)
-    console.print(Panel(OPENING.format(runs=runs, seeds=seeds), title="clew demo"))
-    # A program is compiled by every worker that trains with it, so each is one pack.
-    config = WorkerConfig(
-        suite=suite, store=out / "demo", pack_size=max(len(g) for _, g in programs)
-    )
-    code = execute(config, team)
+    opening = OPENING.format(question=QUESTION, runs=runs, seeds=seeds)
+    console.print(Panel(opening, title="clew demo"))
+    # every worker compiles the programs that it trains, so each program is one pack
+    size = max(len(group) for _, group in programs)
+    config = WorkerConfig(suite=suite, store=out / "demo", pack_size=size)
+    code = train_here(config, team)
     if code in (0, EXIT_FAILED):
-        tell(config.store, out, console)
+        print_answer(config.store, out, console)
     sys.exit(code)
 
 
-def tell(store: Path, out: Path, console: Console) -> None:
-    """What was found and what was not, a figure, and the report."""
+def print_answer(store: Path, out: Path, console: Console) -> None:
+    """What was found and what was not; then write a figure and the report."""
     from clew.analysis import Statistics, read_store, verdicts
     from clew.analysis.figures import save, strips
+    from clew.store import Store
 
     statistics = Statistics(read_store(Store(store, read_only=True)).results)
     by_label = {found.task.label: found for found in statistics.tasks}
     for verdict in verdicts(statistics):
         console.print(_gains(by_label[verdict.task.label]))
-        said = f"[bold]{verdict.pattern}[/bold] {escape(verdict.sentence)}\n"
-        console.print(said, highlight=False)
+        line = f"[bold]{verdict.pattern}[/bold] {escape(verdict.sentence)}\n"
+        console.print(line, highlight=False)
     console.print(CLOSING, style="dim")
     page, _ = write_page(store, None, out / "report.html", console)
     _, _, picture = save(strips(statistics), out / "seeds")
-    for what, where in (
-        ("figure", picture),
-        ("report", page),
-        ("next", f"clew show RUN --store {store}, which also films the agent"),
-    ):
-        console.print(f"{what}: {where}", highlight=False, markup=False, soft_wrap=True)
+    say(console, f"figure: {picture}")
+    say(console, f"report: {page}")
+    say(console, f"next: clew show RUN --store {store}, which also records the agent as a GIF")
 
 
 def _gains(found: TaskStatistics) -> Table:
@@ -97,13 +95,7 @@ def _gains(found: TaskStatistics) -> Table:
             formatting.rate(float(found.task.arms[gain.architecture, bonus].mean()))
             for bonus in (NONE, gain.bonus)
         )
-        told = formatting.estimate(gain.interval, 2, plus=True)
-        table.add_row(
-            escape(gain.architecture),
-            escape(bonus_label(gain.bonus)),
-            without,
-            with_bonus,
-            escape(told),
-            formatting.p_value(gain.p_holm),
-        )
+        names = escape(gain.architecture), escape(bonus_label(gain.bonus))
+        interval = escape(formatting.estimate(gain.interval, 2, plus=True))
+        table.add_row(*names, without, with_bonus, interval, formatting.p_value(gain.p_holm))
     return table

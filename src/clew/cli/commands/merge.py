@@ -1,4 +1,4 @@
-"""`clew merge`: bring one store's results into another."""
+"""`clew merge`: copy one store's results into another."""
 
 from __future__ import annotations
 
@@ -6,53 +6,52 @@ import dataclasses
 import sys
 from json import dumps
 
+from clew.cli.output import EXIT_FAILED, console_for, say
 from clew.cli.parsing import IntoPath, SourcePath
-from clew.cli.progress import console_for
 from clew.cli.registry import register
-from clew.cli.training import EXIT_FAILED
-from clew.probes.predictions import merge_registrations
 from clew.store import Store
 from clew.store import merge as merge_stores
 from clew.validate import BadInput
 
-WORDS = {
+OUTCOMES = {
     "copied": "runs copied",
-    "same": "the same in both",
-    "kept": "further along here than there",
-    "conflicts": "in both with different results; the ones here stay",
-    "damaged": "could not be read, and were not copied",
-    "checkpoints": "packs that can now go on from further",
-    "busy": "packs at work, their checkpoints left alone",
+    "same": "runs are the same in both",
+    "kept": "runs are further along in INTO than in FROM, and stay",
+    "conflicts": "runs have different results in the two stores; those in INTO stay",
+    "damaged": "files could not be read, and were not copied",
+    "checkpoints": "packs can now go on from a later checkpoint",
+    "busy": "packs are being trained; their checkpoints were left alone",
     "predictions": "registrations of predictions copied",
 }
 
 
 @register("merge")
 def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
-    """Copy the runs, checkpoints and predictions that one store has and another has not.
+    """Copy the runs, checkpoints and predictions of one store that another does not have.
 
-    Ends with 3 if results of one configuration differ, or if something could not be read.
+    Ends with exit code 3 if results of one configuration differ, or if something could not be read.
 
     Args:
         source: The store to copy from; it is not changed.
         into: The store to copy into; made if there is none.
         json: Print one JSON object.
     """
+    from clew.probes.predictions import merge_registrations
+
     if into.exists() and source.resolve() == into.resolve():
         raise BadInput(f"{str(source)!r} and {str(into)!r} are the same store")
-    opened = Store(source, read_only=True)
-    ours = Store(into)
-    done = dataclasses.asdict(merge_stores(ours, opened))
-    done["predictions"], broken = merge_registrations(ours, opened)
+    theirs, ours = Store(source, read_only=True), Store(into)
+    done = dataclasses.asdict(merge_stores(ours, theirs))
+    done["predictions"], broken = merge_registrations(ours, theirs)
     done["damaged"] += broken
     console = console_for(json)
     if json:
         print(dumps(done))
-    for name, words in WORDS.items():
+    for name, outcome in OUTCOMES.items():
         if done[name] and not json:
-            console.print(f"{len(done[name])} {words}", highlight=False)
+            say(console, f"{len(done[name])} {outcome}")
     for name in ("conflicts", "damaged", "busy"):
         for line in done[name]:
-            console.print(f"  {line}", highlight=False, markup=False)
+            say(console, f"  {line}")
     if done["conflicts"] or done["damaged"]:
         sys.exit(EXIT_FAILED)

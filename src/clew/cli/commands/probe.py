@@ -23,10 +23,9 @@ from rich.progress import (
 from rich.table import Table
 
 from clew.cli.commands.report import require_extra
+from clew.cli.output import EXIT_FAILED, console_for
 from clew.cli.parsing import SuiteName
-from clew.cli.progress import console_for
 from clew.cli.registry import register
-from clew.cli.training import EXIT_FAILED
 from clew.probes import stored
 from clew.probes.predictions import (
     PredictionOutcome,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
 
+from clew.cli.output import say
 from clew.cli.parsing import StorePath
 from clew.cli.registry import register
 from clew.store import Store
@@ -31,21 +32,19 @@ def report(
     out: Path | None = None,
     proof_seconds: float = PROOF_SECONDS,
 ) -> None:
-    """Write one offline HTML page: the answer in words, pictures, curves and tables.
+    """Write the answer of a store as one offline HTML page: words, figures, curves and tables.
 
     Args:
-        store: Folder of the results; runs that are still being trained are listed as such.
-        against: `paper` for the published numbers, or another store.
+        store: Folder of the results. Runs that are not finished are listed, and left out.
+        against: Compare with the published numbers (`paper`) or with another store (its folder).
         out: File for the page; report.html in the store if not given.
         proof_seconds: Time to decide what the rewards supervise, where that is not known yet.
     """
     console = Console()
     path, notes = write_page(store, against, out or store / "report.html", console, proof_seconds)
     for note in notes:
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
-    size = path.stat().st_size / 1e6
-    said = f"report: {path} ({size:.2f} MB)"
-    console.print(said, highlight=False, markup=False, soft_wrap=True)
+        say(console, note)
+    say(console, f"report: {path} ({path.stat().st_size / 1e6:.2f} MB)")
 
 
 def write_page(
@@ -55,11 +54,11 @@ def write_page(
     console: Console,
     proof_seconds: float = PROOF_SECONDS,
 ) -> tuple[Path, list[str]]:
-    """Write the page of a store; where it is, and what a reader must know."""
+    """Write the page of a store; where it is, and notes that a reader must know."""
     require_extra()
     from clew.analysis import Statistics, read_store
     from clew.analysis.report import write_report
-    from clew.cli.task_verdicts import proofs
+    from clew.cli.task_verdicts import task_verdicts
     from clew.probes.report import probe_section
 
     with Progress(console=console, transient=True) as bars:
@@ -73,7 +72,7 @@ def write_page(
         beside, more = _beside(ours, against, read)
         notes = [*ours.notes, *more]
         bars.add_task("what the rewards supervise", total=None)
-        beside["proofs"] = proofs(store, ours.tasks, proof_seconds)
+        beside["proofs"] = task_verdicts(store, ours.tasks, proof_seconds)
         bars.add_task("statistics and pictures", total=None)
         about = {"store": str(store), **ours.configuration}
         beside["probes"] = probe_section(Store(store, read_only=True))
@@ -85,8 +84,8 @@ def write_page(
 
 def _beside(
     ours: StoreContents, against: str | None, read: Callable[[Path], StoreContents]
-) -> tuple[dict[str, Any], list[str]]:
-    """What the page is told about the comparison, and where it limps."""
+) -> tuple[dict[str, object], list[str]]:
+    """The comparison for the page, and notes on where the two were not trained alike."""
     from clew.analysis.from_store import differences_in_training
     from clew.analysis.report import compare, compare_with_published
 
@@ -102,7 +101,7 @@ def _beside(
 
 
 def require_extra(what: str = "the report") -> None:
-    """Say what is missing before anything fails for the lack of it."""
+    """Raise an error that names what is not installed."""
     missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
     if missing:
         raise BadInput(

@@ -5,16 +5,15 @@ from __future__ import annotations
 import difflib
 import json as text
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from clew.cli.episode_gif import write_film
+from clew.cli.output import console_for, say
 from clew.cli.parsing import RunName
-from clew.cli.progress import console_for
 from clew.cli.registry import register
 from clew.store import RunFolder, Store, world_name
+from clew.store.canonical import JsonObject
 from clew.store.names import HASH
 from clew.store.state import RunState, inspect_run
 from clew.validate import BadInput, listing, whole_number
@@ -33,14 +32,14 @@ def show(
     seed: int = 0,
     json: bool = False,
 ) -> None:
-    """Say what a run is, how it went and where its files are; film its agent at play.
+    """Show one run: its configuration, results and files, and episodes of its agent as a GIF.
 
     Args:
-        run: The beginning of its folder's name, or of its hash.
+        run: Name of its folder, or its hash; the beginning is enough.
         store: Folder of the results.
-        gif: File for the film; named after the run if not given.
-        episodes: Episodes to film; 0 for no film.
-        seed: Of the levels that are filmed.
+        gif: File for the GIF; in this folder and named after the run if not given.
+        episodes: Number of episodes in the GIF; 0 for none.
+        seed: Seed of the episodes.
         json: Print one JSON object.
     """
     whole_number("episodes", episodes, 0)
@@ -52,8 +51,7 @@ def show(
     if not json:
         print_run(console, about)
     if found.status == "finished" and episodes and found.config:
-        film = _film(console, opened.run(found.config), gif, episodes, seed)
-        about["film"] = film
+        about["film"] = _record(console, opened.run(found.config), gif, episodes, seed)
     if json:
         print(text.dumps(about))
 
@@ -71,7 +69,7 @@ def find_run(store: Store, asked: str) -> Path:
     if meant:
         more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
         raise BadInput(
-            f"run={asked!r} could be {len(meant)} runs: {listing(meant[:5])}{more}; give more of "
+            f"run={asked!r} could be {len(meant)} runs: {listing(meant[:5])}{more}; write more of "
             "its name, or the hash at its end"
         )
     near = difflib.get_close_matches(asked, folders, n=3, cutoff=0.3) or list(folders)[:3]
@@ -81,10 +79,10 @@ def find_run(store: Store, asked: str) -> Path:
     )
 
 
-def describe(store: Store, folder: Path, found: RunState) -> dict[str, Any]:
+def describe(store: Store, folder: Path, found: RunState) -> JsonObject:
     """Everything that is known of a run, as plain data."""
     config = dict(found.config)
-    about: dict[str, Any] = {
+    about: JsonObject = {
         "name": folder.name,
         "status": found.status,
         "reason": found.reason,
@@ -104,7 +102,7 @@ def describe(store: Store, folder: Path, found: RunState) -> dict[str, Any]:
     return about
 
 
-def print_run(console: Console, about: dict[str, Any]) -> None:
+def print_run(console: Console, about: JsonObject) -> None:
     """For people."""
     facts = Table.grid(padding=(0, 2))
     for name, value in _facts(about).items():
@@ -112,12 +110,12 @@ def print_run(console: Console, about: dict[str, Any]) -> None:
     console.print(facts, highlight=False, markup=False)
     if "curve" in about:
         steps, success = about["curve"]["steps"], about["curve"]["success"]
-        console.print(f"\nsuccess, 0 to 1, over {len(steps)} evaluations:", highlight=False)
-        console.print(sparkline(success), highlight=False)
-        console.print(f"from {steps[0]:,} to {steps[-1]:,} steps", highlight=False)
-    console.print(f"\n{about['folder']}/", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"\nsuccess, 0 to 1, over {len(steps)} evaluations:")
+        say(console, sparkline(success))
+        say(console, f"from {steps[0]:,} to {steps[-1]:,} steps")
+    say(console, f"\n{about['folder']}/")
     for name, size in about["files"].items():
-        console.print(f"  {name:<18}{size:>12,} bytes", highlight=False, markup=False)
+        say(console, f"  {name:<18}{size:>12,} bytes")
 
 
 def sparkline(values: list[float], width: int = WIDTH) -> str:
@@ -132,7 +130,7 @@ def sparkline(values: list[float], width: int = WIDTH) -> str:
     return bars
 
 
-def _facts(about: dict[str, Any]) -> dict[str, str]:
+def _facts(about: JsonObject) -> dict[str, str]:
     config, result = about["config"], about.get("result", {})
     facts = {"run": about["name"], "status": about["status"]}
     if about["reason"]:
@@ -153,28 +151,26 @@ def _facts(about: dict[str, Any]) -> dict[str, str]:
         facts["made by"] = f"clew {made.get('clew')}, {made.get('commit') or 'no commit'}"
         facts["on"] = f"{made.get('device')}, jax {made.get('jax')}"
         if "seconds" in made:
-            facts["took"] = f"{made['seconds']:.1f} s of the device"
+            facts["took"] = f"{made['seconds']:.1f} s on the device"
     return facts
 
 
-def _film(
+def _record(
     console: Console, run: RunFolder, gif: Path | None, episodes: int, seed: int
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
+    """Write the GIF; how its episodes went."""
+    from clew.cli.episode_gif import write_episodes
+
     weights = run.agent()
     if weights is None:
-        console.print("its weights were not kept: there is nothing to film")
+        say(console, "this store does not keep the weights of the run: there is no GIF")
         return None
     path = gif or Path(f"{run.name}.gif")
-    console.print("\nfilming …")
-    played = write_film(path, run.config, weights, episodes, seed)
-    console.print(
-        f"{path}: {sum(played.successes)} of {episodes} episodes succeeded, "
-        f"{sum(played.lengths)} steps",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
-    return {"path": str(path), "successes": played.successes, "lengths": played.lengths}
+    say(console, "\nplaying …")
+    recorded = write_episodes(path, run.config, weights, episodes, seed)
+    succeeded, steps = sum(recorded.successes), sum(recorded.lengths)
+    say(console, f"{path}: {succeeded} of {episodes} episodes succeeded, {steps} steps")
+    return {"path": str(path), **recorded._asdict()}
 
 
 def _hash_begins(folder: Path, asked: str) -> bool:

@@ -4,50 +4,52 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
-from clew.cli.arm_table import show
+from clew.cli.arm_table import print_runs
+from clew.cli.output import console_for, say
 from clew.cli.parsing import StorePath
-from clew.cli.progress import console_for, duration, in_words
+from clew.cli.progress import duration, progress_text
 from clew.cli.registry import register
 from clew.store import Store, count, scan
+from clew.store.canonical import JsonObject
 from clew.suite.progress import UnfinishedPack, unfinished
 
 SILENT = 60.0
-"""Seconds of silence that are worth a word: it compiles, waits, or is not there any more."""
+"""Seconds without news that are worth mentioning: it compiles, waits, or is gone."""
 
 
 @register("status")
 def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool = False) -> None:
-    """Count runs by status, list arms with their tail means, what is at work, and what failed.
+    """Count the runs of a store by status; list arms, packs being trained, and what failed.
 
     Args:
         store: Folder of the results.
-        deep: Verify every file's checksum too.
+        deep: Verify the checksums of all files too.
         json: Print one JSON object.
     """
     opened = Store(store, read_only=True)
     rows = scan(opened, deep=deep)
     console, packs = console_for(json), list(unfinished(opened))
-    show(console, rows, count(rows), json, packs=[_plain(each) for each in packs])
-    for each in packs if not json else []:
-        console.print(in_a_line(each), highlight=False, markup=False, soft_wrap=True)
+    print_runs(console, rows, count(rows), json, packs=[_plain(pack) for pack in packs])
+    for pack in packs if not json else []:
+        say(console, pack_line(pack))
     for damaged in opened.quarantined():
-        console.print(f"in quarantine: {damaged}", highlight=False, markup=False)
+        say(console, f"in quarantine: {damaged}")
 
 
-def in_a_line(pack: UnfinishedPack) -> str:
-    """Who is at work on it, and how far."""
-    step, ago = pack.last.progress, time.time() - pack.last.when
-    far = ", ".join(filter(None, (f"{step.period}/{step.periods} periods", in_words(step))))
+def pack_line(pack: UnfinishedPack) -> str:
+    """Who trains it, and how far it is."""
+    progress, ago = pack.last.progress, time.time() - pack.last.when
+    periods = f"{progress.period}/{progress.periods} periods"
+    far = ", ".join(filter(None, (periods, progress_text(progress))))
     if pack.state == "died":
-        return f"left by a dead worker: {step.name}: {far}; whoever comes next goes on with it"
+        return f"its worker died: {progress.name}: {far}; the next worker goes on with it"
     if pack.state == "stopped":
-        return f"stopped: {step.name}: {step.period}/{step.periods} periods"
-    heard = f", last heard of {duration(ago)} ago" if ago > SILENT else ""
-    return f"at work: {step.name}: {far} ({pack.holder}{heard})"
+        return f"stopped: {progress.name}: {periods}"
+    news = f", no news for {duration(ago)}" if ago > SILENT else ""
+    return f"training: {progress.name}: {far} ({pack.holder}{news})"
 
 
-def _plain(pack: UnfinishedPack) -> dict[str, Any]:
-    told = {"state": pack.state, "holder": pack.holder and str(pack.holder)}
-    return {**told, **pack.last.progress.plain(), "when": pack.last.when}
+def _plain(pack: UnfinishedPack) -> JsonObject:
+    holder = {"state": pack.state, "holder": pack.holder and str(pack.holder)}
+    return {**holder, **pack.last.progress.plain(), "when": pack.last.when}

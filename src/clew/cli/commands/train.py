@@ -7,31 +7,27 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from clew.cli.commands.run import execute
 from clew.cli.parsing import WorldName
 from clew.cli.registry import register
 from clew.learner import Knobs, Settings
-from clew.suite import Block, Suite, seconds_of
-from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput
 
 
 @dataclasses.dataclass(frozen=True)
 class KnobFlags(Knobs):
-    """Numbers that runs of one program may differ in."""
+    """Hyperparameters in which the runs of one compiled program may differ."""
 
     def __post_init__(self) -> None:
-        """Checked with all the rest, and not while flags are read."""
+        """Not checked while flags are read, but with everything else."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SettingFlags(Settings):
-    """What a program is compiled for."""
+    """Hyperparameters that a program is compiled for."""
 
     def __post_init__(self) -> None:
-        """Checked with all the rest, and not while flags are read."""
+        """Not checked while flags are read, but with everything else."""
 
 
 KNOBS, SETTINGS = KnobFlags(), SettingFlags()
@@ -58,58 +54,65 @@ def train(
     tensorboard: bool = False,
     json: bool = False,
 ) -> None:
-    """Train one arm into a store. `clew list` names what there is to choose from.
+    """Train one arm: an environment, a reward, an architecture and a bonus, over several seeds.
 
-    Knobs and settings begin with the values that all of the study's environments share. Ends with
-    0 if every run is finished, 3 if some failed or diverged, 4 if some are left.
+    `clew list` names what there is to choose from. Knobs and settings have the values that all
+    environments of the study share. Exit code: 0 if every run is finished, 3 if some failed or
+    diverged, 4 if some are not finished.
 
     Args:
-        environment: The world.
-        reward: One of its variants.
-        architecture: The memory.
+        environment: The environment.
+        reward: A reward variant of the environment.
+        architecture: The architecture of the memory.
         steps: Environment steps of each run.
         bonus: The exploration bonus.
-        seeds: How many, from 0 on.
-        environment_options: Such as view=7.
-        architecture_options: Such as heads=4.
-        bonus_options: Such as count_first=false.
-        knobs: Numbers that runs of one program may differ in.
-        settings: What a program is compiled for.
+        seeds: Number of seeds, counted from 0.
+        environment_options: Options of the environment, such as view=7.
+        architecture_options: Options of the architecture, such as heads=4.
+        bonus_options: Options of the bonus, such as count_first=false.
+        knobs: Hyperparameters in which the runs of one compiled program may differ.
+        settings: Hyperparameters that a program is compiled for.
         store: Folder for the results; several workers may share one.
-        pack_size: Runs trained side by side; chosen for this device if not given.
-        time_limit: Stop at a checkpoint after so long, such as 25m.
+        pack_size: Runs trained together in one program; if not given, as many as suit this device.
+        time_limit: Stop at a checkpoint after this time, such as 25m or 2h.
         retry: Train runs again that failed or diverged.
-        tensorboard: Write TensorBoard's files too, into the store.
+        tensorboard: Also write files for TensorBoard, into the store.
         json: Print one JSON object a line instead of progress bars.
     """
+    from clew.cli.training import train_here
+    from clew.suite import Block, Suite, seconds_of
+    from clew.suite.launchers import WorkerConfig
+
     block = Block(
         environment=environment,
-        environment_options=parsed("environment_options", environment_options),
+        environment_options=parse_options("environment_options", environment_options),
         rewards=(reward,),
         architectures=(architecture,),
-        architecture_options={architecture: parsed("architecture_options", architecture_options)},
+        architecture_options={
+            architecture: parse_options("architecture_options", architecture_options)
+        },
         bonuses=(bonus,),
-        bonus_options={bonus: parsed("bonus_options", bonus_options)},
+        bonus_options={bonus: parse_options("bonus_options", bonus_options)},
         seeds=seeds,
         steps=steps,
         knobs=dataclasses.asdict(knobs),
         settings=dataclasses.asdict(settings),
     )
     suite = Suite(name=f"{environment} / {reward} / {architecture} / {bonus}", blocks=[block])
-    for each in suite.runs():
-        each.program()  # what cannot be built is refused before there is a store
+    for run in suite.runs():
+        run.program()  # what cannot be built is refused before there is a store
     limit = None if time_limit is None else seconds_of(time_limit)
     config = WorkerConfig(suite=suite, store=store, pack_size=pack_size, time_limit=limit)
-    sys.exit(execute(config, 1, retry, json, tensorboard))
+    sys.exit(train_here(config, 1, retry, json, tensorboard))
 
 
-def parsed(field: str, given: Sequence[str]) -> dict[str, Any]:
-    """`name=value` pairs; values as in TOML, and whatever TOML does not know is text."""
-    found: dict[str, Any] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
+def parse_options(field: str, given: Sequence[str]) -> dict[str, object]:
+    """`name=value` pairs. Values are written as in TOML; what is not TOML is text."""
+    found: dict[str, object] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise BadInput(f"{field}={each!r} is not valid; write name=value, such as view=7")
+            raise BadInput(f"{field}={pair!r} is not valid; write name=value, such as view=7")
         if name in found:
             raise BadInput(f"{field} names {name!r} twice")
         try:

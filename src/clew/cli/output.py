@@ -1,0 +1,20 @@
+"""Where commands print to, and the exit codes that they end with."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+EXIT_FAILED, EXIT_LEFT, EXIT_WORKER, EXIT_INTERRUPTED = 3, 4, 5, 130
+"""Some runs failed; some are not finished; a worker failed; Ctrl-C, as a shell says it."""
+
+
+def console_for(as_json: bool) -> Console:
+    """For text: standard error when a script reads JSON from standard output."""
+    return Console(file=sys.stderr if as_json else sys.stdout)
+
+
+def say(console: Console, line: str, style: str | None = None) -> None:
+    """Print a line as it is: no markup, no colours for numbers, no wrapping."""
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
