@@ -131,14 +131,18 @@ def test_options_show_in_the_table(store: Path) -> None:
 
 def test_the_list_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:
     list_(json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert told["environments"]["TinyReproduce"] == ["dense", "sparse"]
-    assert told["suites"]["paper"]["runs"] == 1800
-    assert told["suites"].keys() == set(names())
-    assert "Memoryless" in told["architectures"]
-    assert told["bonuses"] == ["e3b", "none", "noveld"]
+    listed = json.loads(capsys.readouterr().out)
+    tiny_reproduce = listed["environments"]["TinyReproduce"]
+    assert tiny_reproduce["rewards"] == ["dense", "sparse"]
+    assert tiny_reproduce["options"] == ["k", "v", "order"]
+    assert "1,800 runs" in listed["suites"]["paper"]["about"]
+    assert listed["suites"].keys() == set(names())
+    assert listed["architectures"]["RetNet"]["options"] == ["heads", "full_block"]
+    assert list(listed["bonuses"]) == ["e3b", "none", "noveld"]
     list_()
-    assert "lambda-bracket" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "lambda-bracket" in shown
+    assert "rewards: dense, sparse" in shown
 
 
 STEPS = [

@@ -162,7 +162,7 @@ def test_status_tells_who_is_at_work(store: Store, capsys: pytest.CaptureFixture
     status(store.root)
     told = capsys.readouterr().out
     numbers = "3/6 periods, 2 min left, success 0.25, 200 steps/s, compiled in 2 s"
-    assert f"at work: {name}: {numbers} (process {holder.pid} on " in told
+    assert f"training: {name}: {numbers} (process {holder.pid} on " in told
     assert f"stopped: {other}: 2/6 periods" in told
     status(store.root, json=True)
     packs = json.loads(capsys.readouterr().out)["packs"]
@@ -170,7 +170,7 @@ def test_status_tells_who_is_at_work(store: Store, capsys: pytest.CaptureFixture
     holder.kill()
     holder.communicate()
     status(store.root)
-    assert f"left by a dead worker: {name}: 3/6 periods" in capsys.readouterr().out
+    assert f"its worker died: {name}: 3/6 periods" in capsys.readouterr().out
 
 
 def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +180,7 @@ def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None
             patch.setattr(progress.time, "time", lambda: long_ago)
             publishing(lease, nothing)(PackProgress("pack-00000000", "compiling", 0, 9))
         status(store.root)
-    assert "last heard of 10 min ago" in capsys.readouterr().out
+    assert "no news for 10 min" in capsys.readouterr().out
 
 
 @given(
@@ -201,7 +201,7 @@ def test_the_time_left_is_what_it_takes(
         whole.add(PackProgress(f"found-{pack}", "found", periods, periods))
     for pack in range(at_work):
         whole.add(PackProgress(f"ours-{pack}", "compiling", resumed, periods))
-        assert pack or "left" not in whole.words()
+        assert pack or "left" not in whole.text()
         left = (periods - resumed - 1) * pace
         trained = (resumed + 1, periods, 10, 1.0, 0.5, compiled, left)
         whole.add(PackProgress(f"ours-{pack}", "training", *trained))
@@ -209,14 +209,14 @@ def test_the_time_left_is_what_it_takes(
     now = (periods - resumed - 1) * pace
     rest = others * (periods * pace + compiled)
     assert whole.left() == pytest.approx(now + rest / at_work)
-    assert whole.words().endswith(f" left, {found} packs done, {10 * at_work} steps/s")
+    assert whole.text().endswith(f" left, {found} packs done, {10 * at_work} steps/s")
     # a failure is the end of a pack
     for pack in range(at_work):
         whole.add(PackProgress(f"ours-{pack}", "failed", periods, periods))
     assert whole.left() >= others * periods * pace * (1 - 1e-9)
     unknown = SuiteProgress(None)
     unknown.add(PackProgress("ours", "training", 1, 2, 10, 1.0, 0.5, 1.0, 1.0))
-    assert "left" not in unknown.words()
+    assert "left" not in unknown.text()
 
 
 @given(st.floats(0, 1e8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from json import dumps
-from typing import TypedDict
+from typing import NamedTuple
 
 from clew.bonuses.registry import bonuses
 from clew.cli.output import console_for
@@ -17,12 +17,13 @@ from clew.suite.registry import suites
 from clew.suite.schema import GIVEN
 
 
-class Listed(TypedDict, total=False):
-    """One name."""
+class Listed(NamedTuple):
+    """What is said of a name."""
 
     about: str
-    rewards: list[str]
-    options: list[str]
+    rewards: tuple[str, ...]
+    """Of an environment; else empty."""
+    options: tuple[str, ...]
 
 
 @register("list")
@@ -34,7 +35,11 @@ def list_(json: bool = False) -> None:
     """
     found = listed()
     if json:
-        print(dumps(found, indent=1))
+        plain = {
+            kind: {name: each._asdict() for name, each in entries.items()}
+            for kind, entries in found.items()
+        }
+        print(dumps(plain, indent=1))
         return
     console = console_for(json)
     for kind, entries in found.items():
@@ -55,23 +60,21 @@ def listed() -> dict[str, dict[str, Listed]]:
     for kind, registry in kinds.items():
         for name in registry.names():
             about, options = registry[name].outline()
-            found[kind][name] = {"about": about}
-            if kind == "environments":
-                found[kind][name]["rewards"] = list(reward_names(name))
-            if kind != "suites":
-                found[kind][name]["options"] = [each for each in options if each not in GIVEN]
+            rewards = reward_names(name) if kind == "environments" else ()
+            options = tuple(option for option in options if option not in GIVEN)
+            found[kind][name] = Listed(about, rewards, options)
     return found
 
 
 def _lines(entries: dict[str, Listed], width: int) -> Iterator[str]:
     """Names of which the same can be said stand together."""
-    groups: dict[str, list[str]] = {}
-    for name, entry in entries.items():
-        facts = [entry.get("about", "")]
-        facts += [f"rewards: {', '.join(entry['rewards'])}"] if "rewards" in entry else []
-        facts += [f"options: {', '.join(entry['options'])}"] if entry.get("options") else []
-        groups.setdefault("\n".join(facts), []).append(name)
-    for facts, names in groups.items():
+    groups: dict[Listed, list[str]] = {}
+    for name, each in entries.items():
+        groups.setdefault(each, []).append(name)
+    for (about, rewards, options), names in groups.items():
         yield textwrap.indent(textwrap.fill(", ".join(names), width - 2), "  ")
-        for fact in facts.splitlines():
+        facts = [about]
+        facts += [f"rewards: {', '.join(rewards)}"] if rewards else []
+        facts += [f"options: {', '.join(options)}"] if options else []
+        for fact in facts:
             yield textwrap.indent(textwrap.fill(fact, width - 6, subsequent_indent="  "), " " * 6)
