@@ -23,7 +23,7 @@ from rich.progress import (
 from rich.table import Table
 
 from clew.cli.commands.report import require_extra
-from clew.cli.output import EXIT_FAILED, console_for
+from clew.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, console_for, say
 from clew.cli.parsing import SuiteName
 from clew.cli.registry import register
 from clew.probes import stored
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from clew.probes.probing import ProbedRun
 
 STUDY = "study"
-INTERRUPTED = 130
-"""The exit code that shells use after Ctrl-C."""
 LISTED = 3
 """Runs that are listed for each reason why there is no result."""
 SHOWN = ("memory", "observation", "untrained", "shuffled", "selectivity")
@@ -66,17 +64,17 @@ def probe(
     predictions: str | None = None,
     json: bool = False,
 ) -> None:
-    """Replay every finished run of a suite and see what can be decoded from its memory.
+    """Replay every finished run of a suite and measure what can be decoded from its memory.
 
-    Results are written into the store and not measured again, so the same command continues after
-    a stop. Exits with 3 if there is no result at all.
+    Results are written into the store and not measured again, so the same command goes on after a
+    stop. Exit code 3 if there is no result at all.
 
     Args:
-        suite: A suite that ships (see `clew list`), or a TOML file of your own.
+        suite: A suite that ships (`clew list` names them), or a TOML file of your own.
         store: Folder of its results.
         episodes: Episodes of every run to replay.
-        seed: Of the levels, the untrained memories, the split and the fits.
-        predictions: Register these first: `study` for the published ones, or a TOML file.
+        seed: Seed of the episodes, the untrained memories, the split of the data and the fits.
+        predictions: Register predictions first: `study` for the published ones, or a TOML file.
         json: Print one JSON object a line instead of progress bars and a table.
     """
     require_extra("the table of probes")
@@ -98,8 +96,8 @@ def probe(
         with _Bars(console, json) as bars:
             probed = probe_runs(opened, runs, protocol, bars)
     except KeyboardInterrupt:
-        console.print("stopped early; the same command continues", style="bold")
-        sys.exit(INTERRUPTED)
+        say(console, "stopped early; the same command goes on", style="bold")
+        sys.exit(EXIT_INTERRUPTED)
     new = sum(one.new for one in probed)
     before = sum(one.probes is not None for one in probed) - new
     skipped = [
@@ -108,12 +106,10 @@ def probe(
         if (why := one.skipped or (stored.why_no_result(one.probes) if one.probes else ""))
     ]
     _print_results(console, opened, probed, skipped, json)
-    console.print(
-        f"{len(probed)} runs: {new} probed now, {before} before, {len(skipped)} without a result",
-        highlight=False,
-    )
+    counts = f"{new} probed now, {before} before, {len(skipped)} without a result"
+    say(console, f"{len(probed)} runs: {counts}")
     if unfinished := sum(one.unfinished for one in probed):
-        _print_line(console, f"{unfinished} of them are not trained yet; this trains them: {train}")
+        say(console, f"{unfinished} of them are not trained yet; this trains them: {train}")
     if len(skipped) == len(probed):
         sys.exit(EXIT_FAILED)
 
@@ -128,7 +124,7 @@ def _register(store: Store, asked: str, console: Console) -> None:
     new = {one.name for one in given if one.digest not in known}
     names = ", ".join(name for name in made.late if name in new)
     late = f"; {names} after the first results that they are about" if names else ""
-    _print_line(
+    say(
         console,
         f"{len(given)} predictions, registered {made.registered}{late}; hash {made.hash}",
     )
@@ -202,7 +198,7 @@ def _print_results(
         console.print(_table([arm for arm in arms if arm.task == task], console.width))
     about = "AUC of linear probes, mean over n seeds [95%]; the report has the controls' intervals"
     for line in filter(None, [about if arms else "", stored.planted_check_sentence(documents)]):
-        _print_line(console, line, style="dim")
+        say(console, line, style="dim")
     lines = []
     if unconverged:
         lines.append(
@@ -219,7 +215,7 @@ def _print_results(
         for problem in registered.problems
     ]
     for line in [*lines, *_by_reason(skipped)]:
-        _print_line(console, line)
+        say(console, line)
 
 
 def _table(arms: Sequence[ArmProbes], width: int) -> Table:
@@ -251,10 +247,6 @@ def _by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
     for name, why in skipped:
         reasons.setdefault(why, []).append(name)
     return [f"skipped, {why}: {_first_few(runs)}" for why, runs in reasons.items()]
-
-
-def _print_line(console: Console, line: str, style: str = "") -> None:
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _first_few(runs: Sequence[str]) -> str:
