@@ -62,7 +62,7 @@ def test_ctrl_c_costs_one_group(
     monkeypatch.setattr(probing, "measure", interrupted)
     monkeypatch.setattr(probing, "GROUP_QUESTIONS", 1)
     assert clew("probe", suite_file, "--store", folder, "--episodes", EPISODES) == 130
-    assert "stopped early; the same command continues" in capsys.readouterr().out
+    assert "stopped early; the same command goes on" in capsys.readouterr().out
     assert answers(folder) == 1
     assert nothing_left(folder, scratch)
     monkeypatch.undo()
