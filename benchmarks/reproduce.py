@@ -1,30 +1,37 @@
-"""Train arms at the paper's settings: tail means over seeds, one pack an arm.
+"""Train arms of the study under one reading of it, and add them to a folder of results.
 
-For example `python benchmarks/reproduce.py TinyReproduce dense --architectures GRU --seeds 10`.
-With --out, one line of JSON an arm is written when its budget or its time is spent.
+All rewards, bonuses and seeds of an architecture are one pack: a run without a bonus is trained in
+the program of the first bonus named, with a coefficient of 0. For example, MysteryPath with the
+goal drawn, which the paper's text says and its package does not do, for at most 500 seconds:
+
+    python benchmarks/reproduce.py MysteryPath-Grid sparse --architectures RetNet \\
+        --bonuses none e3b --seeds 5 --environment-options show_goal=true --seconds 500
+
+It prints a table. With --out, `runs.csv` and `curves.csv` in that folder grow by a line a run;
+`results/README.md` says what their columns are.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import csv
+import datetime
 import json
 import time
 from pathlib import Path
 
-import jax
 import numpy as np
 
-from clew import bonuses, memory
-from clew.learner import Knobs, Pack, Settings, periods
+from clew import bonuses, envs, memory
+from clew.envs.worlds.mystery_path import images
+from clew.learner import Knobs, Pack, Program, Settings, periods
 from clew.metrics import tail_mean
+from clew.suite.library.paper import MEMORY_S13, MYSTERY_PATH, TINY_REPRODUCE
+from clew.suite.provenance import provenance
 
-STEPS = {"TinyReproduce": 10_000_000}
-KNOBS = {
-    "TinyReproduce": Knobs(learning_rate=1e-3),
-    "MiniGrid-MemoryS13": Knobs(learning_rate=3e-4, gamma=0.999),
-}
-SETTINGS = {"MiniGrid-MemoryS13": Settings(chunk=32, gae_lambda=0.98)}
+BLOCKS = (MYSTERY_PATH.keywords, MEMORY_S13.keywords, TINY_REPRODUCE.keywords)
+STUDY = {block["environment"]: block for block in BLOCKS}
+Table = list[dict[str, object]]
 
 
 def options(pairs: list[str]) -> dict[str, object]:
@@ -39,83 +46,148 @@ def options(pairs: list[str]) -> dict[str, object]:
     return found
 
 
-def arm(args: argparse.Namespace, architecture: str, bonus: str) -> dict[str, object]:
-    settings = dataclasses.replace(
-        SETTINGS.get(args.environment, Settings()), **options(args.settings)
-    )
-    knobs = dataclasses.replace(KNOBS.get(args.environment, Knobs()), **options(args.knobs))
-    pack = Pack.of(
-        args.environment,
-        args.reward,
+def train(args: argparse.Namespace, architecture: str, bonus: str, with_none: bool) -> Table:
+    """One pack: every reward and seed with this bonus, and without one if that was asked for."""
+    block = STUDY[args.environment]
+    program = Program.of(
+        envs.make(args.environment, **options(args.environment_options)),
         architecture,
         bonuses.make(bonus, **options(args.bonus_options)),
-        seeds=range(args.seeds),
-        knobs=knobs,
-        settings=settings,
+        Settings(**{**block.get("settings", {}), **options(args.settings)}),
     )
-    began, success, normalised, spent, state = time.perf_counter(), [], [], 0.0, None
-    for now in periods(pack, args.steps or STEPS.get(args.environment, 20_000_000)):
-        success.append(now.record.evaluation.success)
-        normalised.append(now.record.rollouts.normalised.mean(1))
+    knobs = {**block.get("knobs", {}), **options(args.knobs)}
+    coefficients = {bonus: {}} | ({"none": {"bonus_coef": 0.0}} if with_none else {})
+    arms = [
+        (reward, name, seed)
+        for reward in args.rewards
+        for name in sorted(coefficients)
+        for seed in range(args.first_seed, args.first_seed + args.seeds)
+    ]
+    pack = Pack.join(
+        [
+            Pack.single(program, seed, reward, Knobs(**{**knobs, **coefficients[name]}))
+            for reward, name, seed in arms
+        ]
+    )
+    evaluations, rollouts, spent, state = [], [], 0.0, None
+    began = time.perf_counter()
+    for now in periods(pack, args.steps or block["steps"]):
+        evaluations.append(now.record.evaluation)
+        rollouts.append(now.record.rollouts)
         spent += now.seconds
         state = now.state
         if now.period % 10 == 1:
-            print(
-                architecture,
-                bonus,
-                now.period,
-                now.periods,
-                f"{spent:.0f}s",
-                success[-1],
-                flush=True,
-            )
-        if time.perf_counter() - began > args.seconds:
+            means = np.mean([e.success for e in evaluations[-5:]], 0)
+            print(now.period, now.periods, f"{spent:.0f}s", means.round(2).tolist(), flush=True)
+        if time.perf_counter() - began + now.seconds > args.seconds:
             break
-    curve = np.stack(success, 1)
-    return {
-        "environment": args.environment,
-        "reward": args.reward,
-        "architecture": architecture,
-        "bonus": bonus,
-        "steps": settings.period * len(success),
-        "tail_mean": tail_mean(curve).tolist(),
-        "curve": np.round(curve, 3).tolist(),
-        "normalised_bonus": float(np.mean(normalised)),
-        "first_success": np.asarray(state.first_success).tolist(),
-        "diverged": np.asarray(state.diverged).tolist(),
-        "seconds": spent,
-        "compile_seconds": time.perf_counter() - began - spent,
-        "device": jax.devices()[0].device_kind,
-    }
+    assert state is not None
+    success = np.stack([e.success for e in evaluations], 1)
+    last = slice(-max(1, len(evaluations) // 5), None)
+    falls = program.env.event_names.index("fall") if "fall" in program.env.event_names else None
+
+    def late(values: list[np.ndarray], run: int) -> float:
+        return round(float(np.mean([x[run] for x in values[last]])), 4)
+
+    about = provenance()
+    return [
+        {
+            "date": datetime.date.today().isoformat(),
+            "commit": about["commit"],
+            "device": about["device"],
+            "jax": about["jax"],
+            "environment": args.environment,
+            "environment_options": " ".join(args.environment_options),
+            "reward": reward,
+            "architecture": architecture,
+            "bonus": name,
+            "bonus_options": " ".join(args.bonus_options) if name != "none" else "",
+            "settings": " ".join(args.settings),
+            "knobs": " ".join(args.knobs),
+            "seed": seed,
+            "steps": program.settings.period * len(evaluations),
+            "tail_mean": round(float(tail_mean(success[run])), 4),
+            "first_success": int(state.first_success[run]),
+            "diverged": int(state.diverged[run]),
+            "late_length": late([e.length for e in evaluations], run),
+            "late_falls": late([e.events[:, falls] for e in evaluations], run) if falls else "",
+            "late_entropy": late([r.report.mean.entropy.mean(1) for r in rollouts], run),
+            "late_bonus": late([r.normalised.mean(1) for r in rollouts], run),
+            "runs_in_pack": len(pack),
+            "pack_seconds": round(spent, 1),
+            "evaluation_steps": program.settings.period,
+            "evaluation_episodes": program.settings.eval_episodes,
+            "successes": " ".join(
+                str(k) for k in np.rint(success[run] * program.settings.eval_episodes).astype(int)
+            ),
+        }
+        for run, (reward, name, seed) in enumerate(arms)
+    ]
+
+
+def show(rows: Table) -> None:
+    """A line an arm."""
+    arms: dict[tuple[object, ...], Table] = {}
+    for row in rows:
+        arms.setdefault((row["reward"], row["architecture"], row["bonus"]), []).append(row)
+    for arm, runs in arms.items():
+        tails = np.array([row["tail_mean"] for row in runs], float)
+        late = {
+            name: np.mean([float(str(row[f"late_{name}"])) for row in runs]).round(2)
+            for name in ("length", "falls", "entropy", "bonus")
+            if runs[0][f"late_{name}"] != ""
+        }
+        steps, seconds = runs[0]["steps"], runs[0]["pack_seconds"]
+        print(*arm, f"{tails.mean():.3f} ± {tails.std():.3f} (n={len(tails)})", end=" ")
+        print(f"after {steps:,} steps in {seconds} s;", *(f"{k} {v}" for k, v in late.items()))
+
+
+def add(folder: Path, rows: Table) -> None:
+    """Append to the two tables; what is there is never changed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    before = folder / "runs.csv"
+    first = len(before.read_text().splitlines()) - 1 if before.exists() else 0
+    numbered = [{"run": first + i, **row} for i, row in enumerate(rows)]
+    curve = ("run", "evaluation_steps", "evaluation_episodes", "successes")
+    for name, columns in (
+        ("runs.csv", [column for column in numbered[0] if column not in curve[1:]]),
+        ("curves.csv", curve),
+    ):
+        new = not (folder / name).exists()
+        with open(folder / name, "a", newline="") as file:
+            table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+            if new:
+                table.writeheader()
+            table.writerows(numbered)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("environment")
-    parser.add_argument("reward")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("environment", choices=STUDY)
+    parser.add_argument("rewards", nargs="+")
     parser.add_argument("--architectures", nargs="+", default=list(memory.names()))
     parser.add_argument("--bonuses", nargs="+", default=["none"])
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--steps", type=int)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each arm")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, help="the study's if not given")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each pack")
+    parser.add_argument("--environment-options", nargs="*", default=[])
     parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
     parser.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
-    parser.add_argument("--bonus-options", nargs="*", default=[], help="such as count_first=false")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--bonus-options", nargs="*", default=[], help="such as ridge=0.1")
+    parser.add_argument("--out", type=Path, help="folder of results to add to")
     args = parser.parse_args()
+    # a table of all 8,736 images where the goal is drawn: on a GPU far faster than drawing them
+    images.ALPHABET_BYTES = 2**28
+    paid = [bonus for bonus in args.bonuses if bonus != "none"]
     for architecture in args.architectures:
-        for bonus in args.bonuses:
-            result = arm(args, architecture, bonus)
-            tail = np.array(result["tail_mean"])
-            print(
-                f"{args.environment} {args.reward} {architecture} {bonus}: "
-                f"{tail.mean():.3f} ± {tail.std():.3f} (n={len(tail)}) "
-                f"after {result['steps']:,} steps in {result['seconds']:.0f} s",
-                flush=True,
-            )
+        for i, bonus in enumerate(paid or ["none"]):
+            rows = train(args, architecture, bonus, "none" in args.bonuses and i == 0)
+            show(rows)
             if args.out:
-                with args.out.open("a") as file:
-                    file.write(json.dumps(result) + "\n")
+                add(args.out, rows)
 
 
 if __name__ == "__main__":

@@ -84,10 +84,18 @@ def _windows(x: np.ndarray, kernel: int, stride: int) -> np.ndarray:
 
 
 def _distinct(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows in the order of their bytes, and which of them stands at each place."""
     flat = np.ascontiguousarray(windows.reshape(-1, windows.shape[-1]))
-    as_bytes = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
-    _, index, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
-    return flat[index], inverse.reshape(windows.shape[:3]).astype(np.int32)
+    # Millions of long rows are compared by a 64-bit hash first; few are left to sort by content.
+    words = flat.view(np.uint32).astype(np.uint64)
+    weights = np.random.default_rng(0).integers(2**63, size=words.shape[1], dtype=np.uint64) | 1
+    _, found, inverse = np.unique(words @ weights, return_index=True, return_inverse=True)
+    if not np.array_equal(flat[found][inverse], flat):
+        raise AssertionError("two different patches have one hash")
+    rows = flat[found]
+    as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, index, rank = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return rows[index], rank[inverse].reshape(windows.shape[:3]).astype(np.int32)
 
 
 def _plan(targets: Int[np.ndarray, " term"], rows: int) -> list[Int[np.ndarray, "sum fan"]]:

@@ -43,7 +43,8 @@ class Images:
     @property
     def count(self) -> int:
         """How many symbols there are: 364 by default."""
-        return len(self._agents) * self.tiles**self.show_origin * self.tiles**self.show_goal
+        ends = len(self._border) ** (self.show_origin + self.show_goal)
+        return len(self._agents) * ends
 
     @cached_property
     def table(self) -> np.ndarray | None:
@@ -54,10 +55,12 @@ class Images:
     def symbol(self, state: State) -> Int[Array, ""]:
         """The number of the image that a state shows."""
         symbol = jnp.asarray(self._agent_symbol)[state.tile, state.heading, jnp.int32(state.off)]
+        place = np.zeros(self.tiles, np.int32)
+        place[self._border] = np.arange(len(self._border))
         if self.show_origin:
-            symbol = symbol * self.tiles + state.level.origin
+            symbol = symbol * len(self._border) + jnp.asarray(place)[state.level.origin]
         if self.show_goal:
-            symbol = symbol * self.tiles + state.level.goal
+            symbol = symbol * len(self._border) + jnp.asarray(place)[state.level.goal]
         return symbol
 
     def draw(self, symbol: Any, xp: ModuleType = np) -> Any:
@@ -73,8 +76,9 @@ class Images:
         ground = xp.zeros((*symbol.shape, *tile_of.shape, 3), np.uint8)
         tiles = []
         for shown in (self.show_goal, self.show_origin):
-            tiles.append(symbol % self.tiles if shown else None)
-            symbol = symbol // self.tiles if shown else symbol
+            ends = len(self._border)
+            tiles.append(xp.asarray(self._border)[symbol % ends] if shown else None)
+            symbol = symbol // ends if shown else symbol
         for tile, colour in zip(tiles[::-1], (ORIGIN, GOAL), strict=True):
             if tile is not None:
                 there = xp.asarray(tile_of) == tile.reshape(shape)
@@ -85,6 +89,13 @@ class Images:
         here = xp.asarray(tile_of) == tile.reshape(shape)
         painted = here[..., None] & sprite.any(-1, keepdims=True)
         return xp.where(painted, sprite, ground)
+
+    @cached_property
+    def _border(self) -> Int[np.ndarray, " tile"]:
+        """Where an origin or a goal can lie."""
+        x, y = np.divmod(np.arange(self.tiles), self.size)
+        last = self.size - 1
+        return np.flatnonzero((x == 0) | (x == last) | (y == 0) | (y == last))
 
     @cached_property
     def _agents(self) -> Int[np.ndarray, "symbol 3"]:
