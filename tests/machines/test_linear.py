@@ -43,17 +43,16 @@ def test_a_solution_solves_and_a_refusal_is_right(
     if solution is not None:
         for row, value in zip(rows, right, strict=True):
             assert sum(v * solution.get(j, 0) for j, v in row.items()) == value
-        return
-    # the right side lies outside of the span of the columns
-    columns: dict[int, dict[int, int]] = {}
-    scale = 60**2
-    for i, row in enumerate(rows):
-        for j, v in row.items():
-            columns.setdefault(j, {})[i] = int(v * scale)
-    span = Span()
-    for column in columns.values():
-        span.add(column)
-    assert {i: int(v * scale) for i, v in enumerate(right) if v} not in span
+    else:  # the right side lies outside of the span of the columns
+        columns: dict[int, dict[int, int]] = {}
+        scale = 60**2
+        for i, row in enumerate(rows):
+            for j, v in row.items():
+                columns.setdefault(j, {})[i] = int(v * scale)
+        span = Span()
+        for column in columns.values():
+            span.add(column)
+        assert {i: int(v * scale) for i, v in enumerate(right) if v} not in span
 
 
 @given(chains())

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clew.machines.certificates.verify import verify
@@ -56,8 +56,7 @@ def test_known_optima_of_public_files(file: str, posteriors: int, value: Fractio
 @given(st.data())
 def test_no_policy_beats_the_optimum(data: st.DataObject) -> None:
     beliefs = close(data.draw(tiny_pomdps()), limit=40)
-    if not beliefs.finite:
-        return
+    assume(beliefs.finite)
     best = optimal(beliefs)
     verify(best)
     earned, _ = returns(filter_machine(beliefs), data.draw(controllers_on(beliefs.pomdp)))
@@ -68,8 +67,7 @@ def test_no_policy_beats_the_optimum(data: st.DataObject) -> None:
 def test_greed_is_misranked_iff_a_potential_helps(pomdp) -> None:
     """Two ways to the same answer: visited cells, and exact returns with φ = V*."""
     beliefs = close(pomdp, limit=25)
-    if not beliefs.finite:
-        return
+    assume(beliefs.finite)
     best = optimal(beliefs)
     ranked = ranking(best)
     answer = potential_sparsity(filter_machine(beliefs))
@@ -82,8 +80,7 @@ def test_greed_is_misranked_iff_a_potential_helps(pomdp) -> None:
 @given(tiny_pomdps())
 def test_the_reference_kernel_is_canonical_for_perfect_machines(pomdp) -> None:
     beliefs = close(pomdp, limit=25)
-    if not beliefs.finite:
-        return
+    assume(beliefs.finite)
     product = filter_machine(beliefs)
     known = spaces(product)
     assert reference_kernel(product, known) == canonical_kernel(product, known)
