@@ -143,6 +143,11 @@ def test_names_are_written_as_they_are(name: str) -> None:
     assert {name, "b\\", f"⟨{name}, 1⟩"} <= set(texts(svg))
 
 
+def test_line_ends_in_names_are_replaced() -> None:
+    machine = RewardMachine.build([("first", ["\n"], "\nsecond", 1)], name="\n")
+    assert {"first", "�second", "⟨�, 1⟩"} <= set(texts(to_svg(machine)))
+
+
 def test_dot_needs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     to_file(CUE, tmp_path / "cue.dot")

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clew.machines import PomdpRM
+from clew.machines import PomdpRM, gallery
 from clew.machines.certificates.claims import Differs, Encodes, Refuted
 from clew.machines.certificates.verify import verify
 from clew.machines.deciding.encodes import encodes, surprises
@@ -15,7 +15,6 @@ from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.spaces import spaces
 from clew.machines.deciding.structure import admits
 from clew.machines.model.belief import close, filter_machine
-from clew.machines.worlds.gallery import make
 from tests.machines.playing import controllers_on, machines_on, returns
 from tests.machines.tiny import tiny_pomdps
 
@@ -72,21 +71,21 @@ def test_the_choice_of_the_default_action_does_not_matter(pomdp, default: int) -
 
 def test_it_works_where_posteriors_are_not_finite() -> None:
     for name in ("Tiger", "Shuttle", "4x3"):
-        pomdp = make(name)
+        pomdp = gallery.make(name)
         one_state = _pays_nothing(pomdp)
         answer = encodes(one_state)
         assert isinstance(answer, Differs)
         verify(answer)
         verify(perfect(one_state))
-    assert isinstance(admits(_pays_nothing(make("Tiger"))), Refuted)
-    assert isinstance(admits(_pays_nothing(make("Shuttle"))), PomdpRM)
+    assert isinstance(admits(_pays_nothing(gallery.make("Tiger"))), Refuted)
+    assert isinstance(admits(_pays_nothing(gallery.make("Shuttle"))), PomdpRM)
 
 
 def test_reproduction_step_by_step_is_another_question() -> None:
     """A machine that pays later what the POMDP pays now encodes it all the same."""
     from clew.machines.worlds.library.cue import cue_machine
 
-    product = cue_machine(make("Cue"))
+    product = cue_machine(gallery.make("Cue"))
     assert encodes(product)
     found = list(surprises(product))
     assert found

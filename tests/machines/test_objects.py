@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, with_latent_machine
+from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, gallery, with_latent_machine
 from clew.machines.deciding.encodes import encodes
 from clew.machines.exact.numbers import meant_by, rational, simplest
 from clew.machines.model.belief import close, filter_machine
 from clew.machines.model.reward_machine import check_propositions
-from clew.machines.worlds.gallery import make
 from clew.validate import BadInput
 
 HALF = Fraction(1, 2)
@@ -118,7 +117,7 @@ def test_machines_that_make_no_sense_are_refused(edges: list, options: dict, mes
 
 
 def test_a_misspelt_proposition_is_noticed() -> None:
-    pomdp = make("Cue")
+    pomdp = gallery.make("Cue")
     labelling = Labelling.of(pomdp, lambda o, a, o2: ["end"] if o2 == "oE" else [])
     check_propositions(RewardMachine.build([("u", ["end"], "u", 1)]), labelling)
     with pytest.raises(BadInput, match="did you mean 'end'"):
@@ -145,7 +144,7 @@ def test_a_reward_over_traces_becomes_a_state() -> None:
 
 
 def test_labels_follow_names() -> None:
-    pomdp = make("MysteryCell")
+    pomdp = gallery.make("MysteryCell")
     labelling = Labelling.of(pomdp, lambda o, a, o2: [f"{o}{a}{o2}"])
     product = PomdpRM(pomdp, labelling, RewardMachine.build([("u", ["oSLoG"], "v", 1)]))
     o, a, o2 = pomdp.observations.index("oS"), pomdp.actions.index("L"), 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.machines import Pomdp
+from clew.machines import Pomdp, gallery
 from clew.machines.certificates.claims import Dense, Mixed, Sparse
 from clew.machines.certificates.verify import verify
 from clew.machines.deciding.density import density, distinguishable, size_bound
@@ -20,7 +20,6 @@ from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.potential import potential_sparsity
 from clew.machines.deciding.witness import pooling_machine
 from clew.machines.model.belief import Filter, close, filter_machine
-from clew.machines.worlds.gallery import make
 from clew.machines.worlds.library.cue import cue_machine
 from clew.machines.worlds.library.mystery_cell import goal_machine
 
@@ -44,14 +43,14 @@ def told_apart(pairs: Pairs) -> tuple[int, int]:
 
 @pytest.mark.parametrize("horizon", range(2, 9))
 def test_the_coin_needs_ever_more_states(horizon: int) -> None:
-    bound = size_bound(pairs_of(make("Coin", q="3/4", horizon=horizon)))
+    bound = size_bound(pairs_of(gallery.make("Coin", q="3/4", horizon=horizon)))
     verify(bound)
     assert bound.states >= horizon - 1
 
 
 def test_without_a_horizon_the_coin_has_no_finite_filter() -> None:
     for limit in (20, 40, 80):
-        beliefs = close(make("Coin"), limit)
+        beliefs = close(gallery.make("Coin"), limit)
         assert not beliefs.finite
         bound = size_bound(decide_pairs(beliefs))
         verify(bound)
@@ -60,7 +59,7 @@ def test_without_a_horizon_the_coin_has_no_finite_filter() -> None:
 
 
 def test_one_cell_of_mystery_path_is_sparse() -> None:
-    pomdp = make("MysteryCell")
+    pomdp = gallery.make("MysteryCell")
     product = goal_machine(pomdp)
     assert len(product.machine.states) == 1
     assert encodes(product)
@@ -75,13 +74,13 @@ def test_one_cell_of_mystery_path_is_sparse() -> None:
 
 
 def test_on_the_one_state_machine_no_potential_helps_which_certifies_nothing() -> None:
-    answer = potential_sparsity(goal_machine(make("MysteryCell")))
+    answer = potential_sparsity(goal_machine(gallery.make("MysteryCell")))
     assert not answer.sparse
     assert not answer.certain
 
 
 def test_the_cue_abstraction_is_dense() -> None:
-    pairs = pairs_of(make("Cue"))
+    pairs = pairs_of(gallery.make("Cue"))
     assert told_apart(pairs) == (3, 0)
     verdict = density(pairs)
     assert isinstance(verdict, Dense)
@@ -91,7 +90,7 @@ def test_the_cue_abstraction_is_dense() -> None:
 
 @given(st.fractions("1/10", "99/100", max_denominator=100))
 def test_greed_on_the_cue_machine(gamma: Fraction) -> None:
-    product = cue_machine(make("Cue", gamma=gamma))
+    product = cue_machine(gallery.make("Cue", gamma=gamma))
     assert encodes(product)
     assert perfect(product)
     assert list(surprises(product))
@@ -116,7 +115,7 @@ def test_greed_on_the_cue_machine(gamma: Fraction) -> None:
 def test_the_dictation_lemma_does_not_hold_as_stated(
     k: int, v: int, reward: str, unpoolable: int, poolable: int
 ) -> None:
-    pairs = pairs_of(make(f"Dictation-{reward}", k=k, v=v))
+    pairs = pairs_of(gallery.make(f"Dictation-{reward}", k=k, v=v))
     assert told_apart(pairs) == (unpoolable, poolable)
     verdict = density(pairs)
     assert isinstance(verdict, Sparse)
@@ -127,7 +126,7 @@ def test_the_dictation_lemma_does_not_hold_as_stated(
 
 def test_the_clock_is_what_an_encoder_of_dictation_may_forget() -> None:
     """Token 0 at time 0 with token 0 at time 1, after a 1: pooled explicitly."""
-    pairs = pairs_of(make("Dictation-sparse"))
+    pairs = pairs_of(gallery.make("Dictation-sparse"))
     first = _cell(pairs.beliefs, (0,))
     later = _cell(pairs.beliefs, (1, 0, 0))
     product = pooling_machine(pairs, first, later)
@@ -141,7 +140,7 @@ def test_the_clock_is_what_an_encoder_of_dictation_may_forget() -> None:
 @pytest.mark.parametrize("reward", ["dense", "sparse"])
 @pytest.mark.parametrize(("k", "v"), [(2, 2), (3, 2), (2, 3)])
 def test_dictation_is_dense_once_positions_are_shown(k: int, v: int, reward: str) -> None:
-    pairs = pairs_of(make(f"Dictation-{reward}", k=k, v=v, positions=True))
+    pairs = pairs_of(gallery.make(f"Dictation-{reward}", k=k, v=v, positions=True))
     assert told_apart(pairs)[1] == 0
     verdict = density(pairs)
     assert isinstance(verdict, Dense)
@@ -151,7 +150,7 @@ def test_dictation_is_dense_once_positions_are_shown(k: int, v: int, reward: str
 @pytest.mark.parametrize("k", [2, 3])
 def test_every_encoder_of_dictation_carries_the_sequence(k: int) -> None:
     """The part of the lemma that does hold: after the watch phase, sequences are kept apart."""
-    pairs = pairs_of(make("Dictation-dense", k=k))
+    pairs = pairs_of(gallery.make("Dictation-dense", k=k))
     beliefs = pairs.beliefs
     times = beliefs.pomdp.variables["time"]
     played = [i for i, cell in enumerate(beliefs.cells) if times[cell.posterior[0][0]] == k]
@@ -163,7 +162,7 @@ def test_every_encoder_of_dictation_carries_the_sequence(k: int) -> None:
 @pytest.mark.parametrize("k", [2, 3])
 def test_greed_fails_on_purpose_in_sparse_dictation(k: int) -> None:
     for reward, misranked in (("sparse", True), ("dense", False)):
-        beliefs = close(make(f"Dictation-{reward}", k=k))
+        beliefs = close(gallery.make(f"Dictation-{reward}", k=k))
         best = optimal(beliefs)
         verify(best)
         assert ranking(best).misranked == misranked
@@ -183,7 +182,9 @@ def test_bonuses_are_redundant_on_dictation(k: int) -> None:
     """
 
     def holds(reward: str, gamma: Fraction) -> bool:
-        return redundancy(optimal(close(make(f"Dictation-{reward}", k=k, gamma=gamma)))).holds
+        return redundancy(
+            optimal(close(gallery.make(f"Dictation-{reward}", k=k, gamma=gamma)))
+        ).holds
 
     little = Fraction(1, 50)
     assert holds("dense", little)
@@ -197,14 +198,14 @@ def test_bonuses_are_redundant_on_dictation(k: int) -> None:
 
 def test_bonuses_are_not_redundant_where_actions_decide_what_is_seen() -> None:
     for name in ("Cue", "MysteryCell", "TMaze"):
-        assert not redundancy(optimal(close(make(name)))).holds
+        assert not redundancy(optimal(close(gallery.make(name)))).holds
 
 
 @given(st.data())
 def test_no_prefix_bonus_changes_what_is_optimal_on_dictation(data: st.DataObject) -> None:
     """Optimal actions with a random bonus on what was seen, paid until the episode is over."""
     reward = data.draw(st.sampled_from(("dense", "sparse")))
-    beliefs = close(make(f"Dictation-{reward}"))
+    beliefs = close(gallery.make(f"Dictation-{reward}"))
     pomdp, best = beliefs.pomdp, optimal(beliefs)
     bonus = [
         Fraction(0) if s in pomdp.terminal else Fraction(data.draw(st.integers(0, 5)))
@@ -227,7 +228,7 @@ def test_no_prefix_bonus_changes_what_is_optimal_on_dictation(data: st.DataObjec
 
 def test_a_hint_shown_once_must_be_kept() -> None:
     """The greatest fixpoint would call this pair free."""
-    pairs = pairs_of(make("Once"))
+    pairs = pairs_of(gallery.make("Once"))
     assert told_apart(pairs) == (1, 0)
     assert isinstance(density(pairs), Dense)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from clew.machines import gallery
 from clew.machines.certificates.verify import verify
 from clew.machines.deciding.encodes import encodes
 from clew.machines.deciding.optimal import optimal, ranking
@@ -24,15 +25,14 @@ from clew.machines.deciding.spaces import spaces
 from clew.machines.formats import read
 from clew.machines.model.belief import close, filter_machine
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.gallery import make
 from clew.machines.worlds.library.mystery_cell import goal_machine
 from tests.machines.playing import controllers_on, returns
 from tests.machines.tiny import tiny_pomdps
 
 
 def test_known_optima() -> None:
-    assert optimal(close(make("CheeseMaze"))).value == Fraction(5274715400, 1513024231)
-    assert len(close(make("CheeseMaze")).cells) == 16
+    assert optimal(close(gallery.make("CheeseMaze"))).value == Fraction(5274715400, 1513024231)
+    assert len(close(gallery.make("CheeseMaze")).cells) == 16
 
 
 @pytest.mark.skipif("CLEW_POMDP_FILES" not in os.environ, reason="needs a folder of POMDPs")
@@ -90,7 +90,7 @@ def test_the_reference_kernel_is_canonical_for_perfect_machines(pomdp) -> None:
 
 
 def test_greed_of_a_coarse_machine_uses_the_reference_kernel() -> None:
-    product = goal_machine(make("MysteryCell"))
+    product = goal_machine(gallery.make("MysteryCell"))
     assert encodes(product)
     answer = greedy(product)
     # the machine cannot tell the sides apart, so that greed plays both

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.machines import Edge, Labelling, PomdpRM, RewardMachine
+from clew.machines import Edge, Labelling, PomdpRM, RewardMachine, gallery
 from clew.machines.certificates.claims import (
     Dense,
     Differs,
@@ -26,7 +26,6 @@ from clew.machines.deciding.pairs import decide_pairs
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.structure import admits
 from clew.machines.model.belief import close
-from clew.machines.worlds.gallery import make
 from clew.machines.worlds.library.cue import cue_machine
 
 ONE = Fraction(1)
@@ -38,7 +37,7 @@ def rejected(certificate: Any, why: str | None = None) -> None:
 
 
 def test_a_potential() -> None:
-    proof = encodes(cue_machine(make("Cue")))
+    proof = encodes(cue_machine(gallery.make("Cue")))
     assert isinstance(proof, Encodes)
     verify(proof)
     for triple in proof.potential:
@@ -51,7 +50,7 @@ def test_a_potential() -> None:
 
 
 def test_two_policies() -> None:
-    product = cue_machine(make("Cue"))
+    product = cue_machine(gallery.make("Cue"))
     edges = list(product.machine.edges)
     label = next(iter(edges[1]))
     edges[1] = {**edges[1], label: Edge(edges[1][label].state, Fraction(7))}
@@ -68,7 +67,7 @@ def test_two_policies() -> None:
 
 
 def test_a_refutation() -> None:
-    pomdp = make("Tiger")
+    pomdp = gallery.make("Tiger")
     proof = admits(PomdpRM(pomdp, Labelling.injective(pomdp), RewardMachine(("u",), ({},))))
     assert isinstance(proof, Refuted)
     verify(proof)
@@ -80,7 +79,7 @@ def test_a_refutation() -> None:
 
 
 def test_perfection() -> None:
-    proof = perfect(cue_machine(make("Cue")))
+    proof = perfect(cue_machine(gallery.make("Cue")))
     assert isinstance(proof, Perfect)
     one_state = replace(proof.product, machine=RewardMachine(("u",), ({},)))
     rejected(Perfect(one_state, proof.basis))
@@ -93,7 +92,7 @@ def test_perfection() -> None:
 
 
 def test_density() -> None:
-    proof = density(decide_pairs(close(make("Cue"))))
+    proof = density(decide_pairs(close(gallery.make("Cue"))))
     assert isinstance(proof, Dense)
     verify(proof)
     evidence = proof.distinctions
@@ -112,19 +111,19 @@ def test_density() -> None:
     altered(None, class_of=(0,) * len(evidence.cells))
     altered(None, cells=evidence.cells[:-1], class_of=evidence.class_of[:-1])
     altered("not forced apart", route={}, conflicts={})
-    free = make("Dictation-sparse")
+    free = gallery.make("Dictation-sparse")
     altered(None, pomdp=free)
 
 
 def test_sparsity() -> None:
-    proof = density(decide_pairs(close(make("Dictation-sparse"))))
+    proof = density(decide_pairs(close(gallery.make("Dictation-sparse"))))
     assert isinstance(proof, Sparse)
     verify(proof)
     rejected(replace(proof, product=replace(proof.product)), "different machines")
 
 
 def test_optimal_values() -> None:
-    best = optimal(close(make("CheeseMaze")))
+    best = optimal(close(gallery.make("CheeseMaze")))
     verify(best)
     rejected(replace(best, value=best.value + 1), "optimal return")
     rejected(replace(best, values=(best.values[0] + 1, *best.values[1:])), "value")
@@ -132,7 +131,7 @@ def test_optimal_values() -> None:
 
 
 def test_bounds() -> None:
-    pairs = decide_pairs(close(make("Coin"), 30))
+    pairs = decide_pairs(close(gallery.make("Coin"), 30))
     bound = size_bound(pairs)
     verify(bound)
     rejected(replace(bound, cells=(*bound.cells, bound.cells[0])), "not forced apart")

@@ -41,7 +41,8 @@ from clew.machines.model.reward_machine import (
     RewardMachine,
     with_latent_machine,
 )
-from clew.machines.worlds import from_env, gallery
+from clew.machines.worlds import from_env
+from clew.machines.worlds.gallery import gallery
 
 __all__ = [
     "Begin",

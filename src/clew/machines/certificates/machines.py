@@ -136,7 +136,7 @@ def check_perfect(proof: Perfect) -> None:
         for action in range(len(proof.product.pomdp.actions)):
             here = joint_law(proof.product.pomdp, weights, action)
             same = law.setdefault((site, action), here) == here
-            demand(same, "two histories of one cell promise different next steps")
+            demand(same, "two histories of one cell have different next steps")
 
 
 def check_mixed(proof: Mixed) -> None:
@@ -144,7 +144,7 @@ def check_mixed(proof: Mixed) -> None:
     (one, u), (two, v) = (along(proof.product, h) for h in (proof.first, proof.second))
     demand(u == v and proof.first[-1] == proof.second[-1], "the histories are not in one cell")
     laws = [joint_law(proof.product.pomdp, weights, proof.action) for weights in (one, two)]
-    demand(laws[0] != laws[1], "the histories promise the same next step")
+    demand(laws[0] != laws[1], "the histories have the same next step")
 
 
 def check_pooled(proof: Pooled) -> None:

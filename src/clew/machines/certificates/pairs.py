@@ -25,14 +25,14 @@ Pair = tuple[int, int]
 def check_dense(proof: Dense) -> None:
     """No encoder pools any two cells that can be told apart."""
     evidence = proof.distinctions
-    promises, apart = _unpoolable(evidence)
-    demand(all(promise.closed for promise in promises), "the cells are not closed")
+    futures, apart = _unpoolable(evidence)
+    demand(all(each.closed for each in futures), "the cells are not closed")
     by_observation: dict[int, list[int]] = defaultdict(list)
     for i, cell in enumerate(evidence.cells):
         by_observation[cell.observation].append(i)
     for some in by_observation.values():
         for i, j in combinations(some, 2):
-            if promises[i].joint != promises[j].joint:
+            if futures[i].joint != futures[j].joint:
                 pair = _pair(evidence.class_of[i], evidence.class_of[j])
                 demand(pair in apart, "a distinguishable pair is not forced apart")
 
@@ -50,8 +50,8 @@ def check_bound(proof: Bound) -> None:
         demand(pair in apart, "two of the cells are not forced apart")
 
 
-class _Promise:
-    """What a cell promises, worked out from its posterior."""
+class _Future:
+    """What every action does from a cell, worked out from its posterior."""
 
     def __init__(self, pomdp: Pomdp, place: dict[tuple, int], posterior: Weights):
         self.joint, self.mean, self.law, self.after = [], [], [], []
@@ -67,8 +67,8 @@ class _Promise:
         )
 
 
-def _unpoolable(evidence: Distinctions) -> tuple[list[_Promise], set[Pair]]:
-    """Check the evidence; returns what the cells promise, and the pairs it forces apart."""
+def _unpoolable(evidence: Distinctions) -> tuple[list[_Future], set[Pair]]:
+    """Check the evidence; returns what follows each cell, and the pairs that are forced apart."""
     pomdp = evidence.pomdp
     posteriors = [normalised(dict(cell.posterior)) for cell in evidence.cells]
     place = {
@@ -77,28 +77,28 @@ def _unpoolable(evidence: Distinctions) -> tuple[list[_Promise], set[Pair]]:
     }
     for o, weights in first_filters(pomdp).items():
         demand(key_of(o, normalised(weights)) in place, "a first observation is missing")
-    promises = [_Promise(pomdp, place, posterior) for posterior in posteriors]
-    lead = _check_classes(evidence, promises)
+    futures = [_Future(pomdp, place, posterior) for posterior in posteriors]
+    lead = _check_classes(evidence, futures)
     demand(evidence.chosen.keys() == evidence.forced.keys(), "a forced gap has no equation")
     for pair, action in evidence.chosen.items():
-        asked = _asked(evidence, promises, lead, pair, action)
+        asked = _asked(evidence, futures, lead, pair, action)
         demand(asked == evidence.forced[pair], "a gap is wrong")
     for pair, action in evidence.conflicts.items():
-        asked = _asked(evidence, promises, lead, pair, action)
+        asked = _asked(evidence, futures, lead, pair, action)
         demand(asked != evidence.forced[pair], "a conflict is none")
-    return promises, _check_routes(evidence, promises, lead)
+    return futures, _check_routes(evidence, futures, lead)
 
 
 def _pair(c: int, d: int) -> Pair:
     return (c, d) if c < d else (d, c)
 
 
-def _check_classes(proof: Distinctions, promises: list[_Promise]) -> dict[int, int]:
-    """Cells of one class promise the same, class for class; returns a member of each."""
+def _check_classes(proof: Distinctions, futures: list[_Future]) -> dict[int, int]:
+    """Cells of one class have the same future, class for class; returns a member of each."""
     lead: dict[int, int] = {}
     for i, c in enumerate(proof.class_of):
         j = lead.setdefault(c, i)
-        one, two = promises[i], promises[j]
+        one, two = futures[i], futures[j]
         same = i == j or (one.closed and two.closed)
         same = same and one.law == two.law and one.mean == two.mean
         same = same and proof.cells[i].observation == proof.cells[j].observation
@@ -106,20 +106,20 @@ def _check_classes(proof: Distinctions, promises: list[_Promise]) -> dict[int, i
             same = same and all(
                 proof.class_of[mine[o]] == proof.class_of[theirs[o]] for o in mine.keys() & theirs
             )
-        demand(same, "cells of one class promise different things")
+        demand(same, "cells of one class have different futures")
     return lead
 
 
 def _asked(
-    proof: Distinctions, promises: list[_Promise], lead: dict[int, int], pair: Pair, action: int
+    proof: Distinctions, futures: list[_Future], lead: dict[int, int], pair: Pair, action: int
 ) -> Fraction:
     """The gap that a binding action asks for; all its successors must be forced or equal."""
-    one, two = (promises[lead[c]] for c in pair)
+    one, two = (futures[lead[c]] for c in pair)
     demand(one.closed and two.closed, "an equation leads to cells that are not listed")
     demand(one.law[action] == two.law[action], "an action that is called binding is not")
     gap = two.mean[action] - one.mean[action]
     for o, chance in one.law[action].items():
-        c, d = (proof.class_of[promise.after[action][o]] for promise in (one, two))
+        c, d = (proof.class_of[each.after[action][o]] for each in (one, two))
         if c != d:
             demand((min(c, d), max(c, d)) in proof.forced, "a gap rests on one that is not forced")
             sign = 1 if c < d else -1
@@ -128,20 +128,20 @@ def _asked(
     return gap
 
 
-def _check_routes(proof: Distinctions, promises: list[_Promise], lead: dict[int, int]) -> set[Pair]:
+def _check_routes(proof: Distinctions, futures: list[_Future], lead: dict[int, int]) -> set[Pair]:
     """The pairs whose route ends in a conflict."""
-    hopeless = set(proof.conflicts)
+    apart = set(proof.conflicts)
     for pair in proof.route:
-        road = []
-        while pair not in hopeless:
-            demand(pair not in road, "a route goes around in a circle")
-            road.append(pair)
+        steps = []
+        while pair not in apart:
+            demand(pair not in steps, "a route goes around in a circle")
+            steps.append(pair)
             step = proof.route.get(pair)
             demand(step is not None, "a route ends without a conflict")
             action, o = step  # type: ignore[misc]
-            after = [promises[lead[c]].after[action] for c in pair]
+            after = [futures[lead[c]].after[action] for c in pair]
             demand(all(o in each for each in after), "a route takes a step that is not common")
             c, d = sorted(proof.class_of[each[o]] for each in after)
             pair = (c, d)
-        hopeless.update(road)
-    return hopeless
+        apart.update(steps)
+    return apart

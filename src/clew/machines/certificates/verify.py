@@ -1,7 +1,7 @@
-"""Check a certificate without trusting whoever made it.
+"""Check a certificate without trusting the code that made it.
 
-Nothing here is shared with the code that answers but the objects themselves: filters, laws and
-equations are worked out anew, in plain fractions, as the definitions say.
+Only the model and the claims are shared with that code: filters, laws and equations are worked
+out anew, in plain fractions, as the definitions say.
 """
 
 from __future__ import annotations

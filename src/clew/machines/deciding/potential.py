@@ -17,8 +17,8 @@ from clew.machines.exact.numbers import summed
 from clew.machines.model.reward_machine import PomdpRM
 
 CAUTION = (
-    "a machine that is not perfect cannot register a misranking that its state does not "
-    "represent: that no potential helps it certifies nothing"
+    "the state of a machine that is not perfect can hide that actions are misranked: that no "
+    "potential helps it proves nothing"
 )
 Kernel = Mapping[tuple[Site, int], Mapping[int, Fraction]]
 """(site, action) → o' → probability."""
@@ -36,10 +36,9 @@ class Greedy:
 
 @dataclass(frozen=True)
 class PotentialSparsity:
-    """Whether some φ = γφ' − φ helps greed. `certain` only where the machine is perfect.
+    """Whether adding γφ' − φ to one-step rewards helps the greedy policy, for some φ.
 
-    A machine that is too coarse cannot register a misranking that its state does not represent:
-    for a machine that is not perfect, "dense" certifies nothing.
+    `certain` only where the machine is perfect: for others, "dense" proves nothing (`CAUTION`).
     """
 
     sparse: bool
@@ -55,14 +54,13 @@ class PotentialSparsity:
 
 
 def potential_sparsity(product: PomdpRM, known: Spaces | None = None) -> PotentialSparsity:
-    """Compare greed with greed shaped by φ = V*, the best φ there is for a perfect machine.
+    """Compare the greedy policy with the one shaped by φ = V*, the best φ of a perfect machine.
 
     The machine must encode; for a machine that is not perfect, V* is that of the reference
     kernel, and only the verdict "sparse" means something.
     """
     known = known or spaces(product)
-    certain = bool(perfect(product, known))
-    kernel = canonical_kernel(product, known) if certain else reference_kernel(product, known)
+    certain, kernel = _kernel(product, known)
     sites, best = _pair_optimum(product, kernel)
     phi = dict(zip(sites, best.values, strict=True))
     plain = _greedy(product, known, _one_step(product, kernel, None))
@@ -73,11 +71,13 @@ def potential_sparsity(product: PomdpRM, known: Spaces | None = None) -> Potenti
 def greedy(product: PomdpRM, known: Spaces | None = None) -> Greedy:
     """The greedy policy of the machine's one-step rewards."""
     known = known or spaces(product)
+    return _greedy(product, known, _one_step(product, _kernel(product, known)[1], None))
+
+
+def _kernel(product: PomdpRM, known: Spaces) -> tuple[bool, Kernel]:
     if perfect(product, known):
-        kernel = canonical_kernel(product, known)
-    else:
-        kernel = reference_kernel(product, known)
-    return _greedy(product, known, _one_step(product, kernel, None))
+        return True, canonical_kernel(product, known)
+    return False, reference_kernel(product, known)
 
 
 def canonical_kernel(product: PomdpRM, known: Spaces) -> Kernel:

@@ -29,7 +29,7 @@ class Tally:
 
     pairs: int = 0
     distinguishable: int = 0
-    """They promise different next steps under some action."""
+    """Their next steps have different laws under some action."""
     unpoolable: int = 0
     """Every encoder keeps them apart: supervised."""
     required: int = 0

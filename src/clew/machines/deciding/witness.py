@@ -7,7 +7,7 @@ first of two pooled cells, where it is their gap Δ. Rewards follow from the equ
 
 - a binding action pays what the second cell expects, and Δ is the forced gap, or, for a free
   pair, whatever was asked of it: one free successor of smaller rank is asked for the remainder;
-- a non-binding action pays extra on one next observation that the cells promise differently.
+- a non-binding action pays extra on one next observation that has two probabilities.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, 
 
 MAX_STATES = 20_000
 Move = tuple[int | None, int]
-"""(action, cell it leads to); the first of a way has no action."""
-Way = tuple[Move, ...]
+"""(action, cell it leads to); the first of a path has no action."""
+CellPath = tuple[Move, ...]
 
 
-class Know(NamedTuple):
+class Known(NamedTuple):
     """The true cell is known."""
 
     cell: int
 
 
-class Road(NamedTuple):
+class Along(NamedTuple):
     """So far, one of the two histories came true: `length` steps of it."""
 
     which: int
@@ -49,18 +49,18 @@ class Both(NamedTuple):
     gap: Fraction
 
 
-Node = Know | Road | Both
+Knowledge = Known | Along | Both
 
 
 def pooling_machine(pairs: Pairs, first: int, second: int) -> PomdpRM | None:
     """A machine that pools two poolable cells; None if every history of one begins the other's."""
-    roads = fork(pairs.beliefs, first, second)
-    if roads is None:
+    paths = fork(pairs.beliefs, first, second)
+    if paths is None:
         return None
-    if len(roads[0]) == 1:
+    if len(paths[0]) == 1:
         # Ψ must vanish at the start: let the cell that begins an episode be the second one
-        first, second, roads = second, first, (roads[1], roads[0])
-    maker = _Maker(pairs, roads, Both(first, second, default_gap(pairs, first, second)))
+        first, second, paths = second, first, (paths[1], paths[0])
+    maker = _Maker(pairs, paths, Both(first, second, default_gap(pairs, first, second)))
     return maker.make()
 
 
@@ -73,9 +73,9 @@ def default_gap(pairs: Pairs, first: int, second: int) -> Fraction:
 @dataclass
 class _Maker:
     pairs: Pairs
-    roads: tuple[Way, Way]
+    paths: tuple[CellPath, CellPath]
     meeting: Both
-    nodes: dict[Node, int] = field(default_factory=dict)
+    nodes: dict[Knowledge, int] = field(default_factory=dict)
     edges: list[dict[Label, Edge]] = field(default_factory=list)
 
     @property
@@ -99,28 +99,28 @@ class _Maker:
         machine = RewardMachine(names, tuple(self.edges), name="pooling machine")
         return PomdpRM(self.beliefs.pomdp, self.labelling, machine)
 
-    def _state(self, node: Node) -> int:
+    def _state(self, node: Knowledge) -> int:
         # where the second cell begins an episode, the initial state is where they meet
-        if node == self.meeting and len(self.roads[1]) == 1:
+        if node == self.meeting and len(self.paths[1]) == 1:
             return 0
         if node not in self.nodes:
             self.nodes[node] = len(self.edges)
             self.edges.append({})
         return self.nodes[node]
 
-    def _beginning(self, cell: int) -> Node:
-        for which, road in enumerate(self.roads):
-            if road[0] == (None, cell):
-                return self.meeting if len(road) == 1 else Road(which, 0)
-        return Know(cell)
+    def _beginning(self, cell: int) -> Knowledge:
+        for which, path in enumerate(self.paths):
+            if path[0] == (None, cell):
+                return self.meeting if len(path) == 1 else Along(which, 0)
+        return Known(cell)
 
-    def _lay(self, state: int, node: Node) -> None:
+    def _lay(self, state: int, node: Knowledge) -> None:
         edges = self._both(node) if isinstance(node, Both) else self._one(node)
         self.edges[state].update(edges)
 
-    def _one(self, node: Know | Road) -> dict[Label, Edge]:
+    def _one(self, node: Knownn | Along) -> dict[Label, Edge]:
         """One history, or a known cell: pay the mean reward, corrected by Ψ of what comes."""
-        cell = node.cell if isinstance(node, Know) else self.roads[node.which][node.length][1]
+        cell = node.cell if isinstance(node, Known) else self.paths[node.which][node.length][1]
         observation = self.beliefs.cells[cell].observation
         edges = {}
         for action, row in enumerate(self.beliefs.rows[cell]):
@@ -130,20 +130,20 @@ class _Maker:
                 edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)
         return edges
 
-    def _onwards(self, node: Know | Road, action: int, cell: int) -> tuple[Node, Fraction]:
+    def _onwards(self, node: Knownn | Along, action: int, cell: int) -> tuple[Knowledge, Fraction]:
         """The next node and Ψ of arriving there."""
-        if isinstance(node, Road):
-            for which, road in enumerate(self.roads):
-                shared = road[: node.length + 1] == self.roads[node.which][: node.length + 1]
+        if isinstance(node, Along):
+            for which, path in enumerate(self.paths):
+                shared = path[: node.length + 1] == self.paths[node.which][: node.length + 1]
                 if (
                     shared
-                    and len(road) > node.length + 1
-                    and road[node.length + 1] == (action, cell)
+                    and len(path) > node.length + 1
+                    and path[node.length + 1] == (action, cell)
                 ):
-                    if len(road) == node.length + 2:
+                    if len(path) == node.length + 2:
                         return self.meeting, self.meeting.gap if which == 0 else Fraction(0)
-                    return Road(which, node.length + 1), Fraction(0)
-        return Know(cell), Fraction(0)
+                    return Along(which, node.length + 1), Fraction(0)
+        return Known(cell), Fraction(0)
 
     def _both(self, node: Both) -> dict[Label, Edge]:
         observation = self.beliefs.cells[node.first].observation
@@ -153,12 +153,12 @@ class _Maker:
                 edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)
         return edges
 
-    def _answer(self, node: Both, action: int) -> dict[int, tuple[Node, Fraction]]:
+    def _answer(self, node: Both, action: int) -> dict[int, tuple[Knowledge, Fraction]]:
         """Where each next observation leads from two pooled cells, and what it pays."""
         one, two = self.beliefs.rows[node.first][action], self.beliefs.rows[node.second][action]
         p, q = dict(one.law), dict(two.law)
         cells = [dict(zip(row_p, row.after, strict=True)) for row_p, row in ((p, one), (q, two))]
-        targets: dict[int, Node] = {
+        targets: dict[int, Knowledge] = {
             o: _meet(cells[0].get(o), cells[1].get(o), self.pairs) for o in p | q
         }
         paid = {o: expected(two, o) if o in q else Fraction(0) for o in targets}
@@ -187,23 +187,23 @@ class _Maker:
                 ranked.append((rank[pair], o))
         return min(ranked)[1]
 
-    def _name(self, node: Node, state: int) -> str:
-        if isinstance(node, Know):
+    def _name(self, node: Knowledge, state: int) -> str:
+        if isinstance(node, Known):
             return f"b{node.cell}"
-        if isinstance(node, Road):
+        if isinstance(node, Along):
             return f"{'hg'[node.which]}{node.length}"
         return f"b{node.first} or b{node.second}" + ("" if state == 1 else f" ({state})")
 
 
-def _meet(first: int | None, second: int | None, pairs: Pairs) -> Node:
+def _meet(first: int | None, second: int | None, pairs: Pairs) -> Knowledge:
     if first is None or second is None or first == second:
         cell = first if first is not None else second
         assert cell is not None
-        return Know(cell)
+        return Known(cell)
     return Both(first, second, default_gap(pairs, first, second))
 
 
-def fork(beliefs: Filter, first: int, second: int) -> tuple[Way, Way] | None:
+def fork(beliefs: Filter, first: int, second: int) -> tuple[CellPath, CellPath] | None:
     """Two ways that part at some cell and lead to `first` and `second`, as short as can be."""
     to_first, to_second = distances(beliefs, first), distances(beliefs, second)
     begins: list[Move] = [(None, cell) for cell, _ in beliefs.start]
@@ -219,7 +219,7 @@ def fork(beliefs: Filter, first: int, second: int) -> tuple[Way, Way] | None:
     if choice is None:
         return None
     _, parting, (one, two) = choice
-    shared = way_to(beliefs, parting) if parting is not None else ()
+    shared = path_to(beliefs, parting) if parting is not None else ()
     return (
         (*shared, one, *_follow(beliefs, one[1], to_first)),
         (*shared, two, *_follow(beliefs, two[1], to_second)),
@@ -244,8 +244,8 @@ def distances(beliefs: Filter, goal: int) -> dict[int, int]:
     return found
 
 
-def way_to(beliefs: Filter, cell: int) -> Way:
-    """The shortest way from the beginning."""
+def path_to(beliefs: Filter, cell: int) -> CellPath:
+    """The shortest path from the beginning."""
     backwards: list[Move] = []
     while (parent := beliefs.parents[cell]) is not None:
         backwards.append((parent[1], cell))
@@ -263,8 +263,8 @@ def _parting(
     return min(both, key=lambda found: found[0], default=None)
 
 
-def _follow(beliefs: Filter, cell: int, distance: dict[int, int]) -> Way:
-    way: list[Move] = []
+def _follow(beliefs: Filter, cell: int, distance: dict[int, int]) -> CellPath:
+    path: list[Move] = []
     while distance[cell]:
         action, cell = next(
             (a, after)
@@ -272,5 +272,5 @@ def _follow(beliefs: Filter, cell: int, distance: dict[int, int]) -> Way:
             for after in row.after
             if distance.get(after) == distance[cell] - 1
         )
-        way.append((action, cell))
-    return tuple(way)
+        path.append((action, cell))
+    return tuple(path)

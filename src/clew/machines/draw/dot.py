@@ -38,10 +38,10 @@ def to_dot(machine: RewardMachine) -> str:
         lines.append(f"  s{u} [label={_quote(name)}{ends}];")
     lines.append(f"  start -> s{machine.initial};")
     for (u, v), ways in _edges(machine).items():
-        label = "\n".join(_line(parts, reward) for parts, reward in ways)
+        label = [_line(parts, reward) for parts, reward in ways]
         full = "; ".join(f"⟨{' ∨ '.join(parts)}, {_number(r)}⟩" for parts, r in ways)
-        tooltip = f", labeltooltip={_quote(full)}" if "…" in label else ""
-        lines.append(f"  s{u} -> s{v} [label={_quote(label)}{tooltip}];")
+        tooltip = f", labeltooltip={_quote(full)}" if "…" in "".join(label) else ""
+        lines.append(f"  s{u} -> s{v} [label={_quote(*label)}{tooltip}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -114,8 +114,11 @@ def _number(value: Fraction) -> str:
     return text if len(text) <= 14 else f"≈{float(value):.6g}".replace("-", "−")
 
 
-def _quote(text: str) -> str:
-    """A string of Graphviz's language, in which `&lt;` and `\\N` would mean something else."""
-    text = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
-    return '"' + escaped.replace("\n", "\\n") + '"'
+def _quote(*lines: str) -> str:
+    """Lines as a string of Graphviz, to which `&lt;` and `\\N` would mean something else.
+
+    No name breaks a line: an empty first line can end Graphviz 14, and Python with it.
+    """
+    printable = ("".join(c if c.isprintable() else "�" for c in line) for line in lines)
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in printable)
+    return '"' + "\\n".join(line.replace("&", "&amp;") for line in escaped) + '"'

@@ -1,4 +1,4 @@
-"""One door: read a file of any format, write a model in the format its file name says."""
+"""Read a file of any format; write a model in the format that the file's name says."""
 
 from __future__ import annotations
 

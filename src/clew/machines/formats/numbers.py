@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from clew.machines.formats.text import ParseError, Place
 
@@ -36,6 +36,10 @@ class Written:
     """Digits after the point, once the exponent is counted in; 0 for a whole number."""
     text: str
     place: Place
+
+    def fail(self, message: str, expected: str = "") -> NoReturn:
+        """Refuse this number."""
+        raise ParseError(message, self.place, self.text, expected)
 
     @property
     def unit(self) -> Fraction:
@@ -62,12 +66,8 @@ def written(text: str, place: Place, negative: bool = False) -> Written:
         raise ParseError("this is no number", place, text, "a decimal number, for example 0.25")
     whole, decimals, exponent = match[1], match[2] or "", match[3] or "0"
     if len(text) > LONGEST or len(exponent) > 4 or abs(int(exponent)) > LONGEST:
-        raise ParseError(
-            "this number is too long",
-            place,
-            text,
-            f"at most {LONGEST} characters and an exponent between -{LONGEST} and {LONGEST}",
-        )
+        wanted = f"at most {LONGEST} characters and an exponent between -{LONGEST} and {LONGEST}"
+        raise ParseError("this number is too long", place, text, wanted)
     shift = len(decimals) - int(exponent)
     value = Fraction(int((whole + decimals) or "0")) / Fraction(10) ** shift
     return Written(

@@ -11,6 +11,7 @@ from clew.machines.formats.numbers import Written, written
 from clew.machines.formats.text import ParseError, Place
 from clew.validate import hint
 
+WORD, NUMBER, COLON, STAR, SIGN, END = "word", "number", "colon", "star", "sign", "end"
 SETS = ("states", "actions", "observations")
 PREAMBLE = ("discount", "values", *SETS)
 TABLES = {"T": 3, "O": 3, "R": 4}
@@ -85,9 +86,9 @@ class _Parser:
         if word.kind != WORD or word.text not in (*PREAMBLE, *TABLES, "start"):
             beginnings = (*PREAMBLE, "start", *TABLES)
             wanted = "a statement: " + ", ".join(f"{name}:" for name in beginnings)
-            self.fail("no statement begins like this" + hint(word.text, beginnings), wanted)
+            word.fail("no statement begins like this" + hint(word.text, beginnings), wanted)
         if word.text not in TABLES and self.tree.entries:
-            self.fail("this has to stand before the first T, O or R", "T:, O: or R:")
+            word.fail("this has to stand before the first T, O or R", "T:, O: or R:")
         self.advance()
         if word.text in TABLES:
             self.entry(word)
@@ -99,13 +100,13 @@ class _Parser:
     def preamble(self, word: Token) -> None:
         tree, name = self.tree, word.text
         if name in tree.sets or getattr(tree, name, None) is not None:
-            raise ParseError("this is declared twice", word.place, name)
+            word.fail("this is declared twice")
         self.take(COLON, "':'")
         if name == "discount":
             tree.discount = self.number("a number between 0 and 1")
         elif name == "values":
             if self.now.text not in ("reward", "cost"):
-                self.fail("values are one of two things", "'reward' or 'cost'")
+                self.now.fail("values are one of two things", "'reward' or 'cost'")
             tree.values = self.advance()
         else:
             tree.sets[name] = self.listing(word)
@@ -116,10 +117,10 @@ class _Parser:
         names: list[Token] = []
         while self.now.kind == WORD and not self.at_statement():
             if self.now.text in RESERVED:
-                self.fail(f"a word of the format cannot name one of the {word.text}", "a name")
+                self.now.fail(f"a word of the format cannot name one of the {word.text}", "a name")
             names.append(self.advance())
         if not names:
-            self.fail(f"{word.text} are missing", "how many there are, or their names")
+            self.now.fail(f"{word.text} are missing", "how many there are, or their names")
         return Listing(word.place, None, tuple(names))
 
     def at_statement(self) -> bool:
@@ -130,7 +131,7 @@ class _Parser:
 
     def start(self, word: Token) -> None:
         if self.tree.start is not None:
-            raise ParseError("this is declared twice", word.place, word.text)
+            word.fail("this is declared twice")
         how = self.advance().text if self.now.text in ("include", "exclude") else ""
         self.take(COLON, "':'")
         states: list[Token] = []
@@ -139,7 +140,7 @@ class _Parser:
             while self.now.kind == NUMBER or (self.now.kind == WORD and not self.at_statement()):
                 states.append(self.advance())
             if not states:
-                self.fail(f"nothing to {how}", "states")
+                self.now.fail(f"nothing to {how}", "states")
         elif self.now.kind == NUMBER:
             how, vector = "vector", self.numbers(signed=False)
         elif self.now.text == "uniform":
@@ -147,7 +148,7 @@ class _Parser:
         elif self.now.kind == WORD and not self.at_statement():
             how, states = "include", [self.advance()]
         else:
-            self.fail("the start is missing", "probabilities, a state or 'uniform'")
+            self.now.fail("the start is missing", "probabilities, a state or 'uniform'")
         self.tree.start = Start(word.place, how, tuple(states), vector)
 
     def entry(self, word: Token) -> None:
@@ -156,7 +157,7 @@ class _Parser:
         while self.now.kind == COLON:
             self.advance()
             if len(keys) == TABLES[word.text]:
-                self.fail(f"{word.text} has {len(keys)} parts and no more", "a number")
+                self.now.fail(f"{word.text} has {len(keys)} parts and no more", "a number")
             keys.append(self.key())
         shorthand, numbers = None, ()
         if self.now.kind == WORD and self.now.text in SHORTHAND:
@@ -167,7 +168,7 @@ class _Parser:
 
     def key(self) -> Token:
         if self.now.kind not in (WORD, NUMBER, STAR) or self.now.text in RESERVED:
-            self.fail("a part of this entry is missing", "a name, its number or '*'")
+            self.now.fail("a part of this entry is missing", "a name, its number or '*'")
         return self.advance()
 
     def numbers(self, signed: bool) -> tuple[Written, ...]:
@@ -181,12 +182,12 @@ class _Parser:
         if signed and self.now.kind == SIGN:
             sign = self.advance().text
         if self.now.kind != NUMBER:
-            self.fail("a number is missing here", expected)
+            self.now.fail("a number is missing here", expected)
         return written(self.advance().text, place, sign == "-")
 
     def take(self, kind: str, expected: str) -> Token:
         if self.now.kind != kind:
-            self.fail("something is missing here", expected)
+            self.now.fail("something is missing here", expected)
         return self.advance()
 
     def advance(self) -> Token:
@@ -194,11 +195,6 @@ class _Parser:
         self.after = self.now if self.now.kind == END else next(self.tokens)
         return token
 
-    def fail(self, message: str, expected: str) -> NoReturn:
-        raise ParseError(message, self.now.place, self.now.text, expected)
-
-
-WORD, NUMBER, COLON, STAR, SIGN, END = "word", "number", ":", "*", "sign", "end"
 
 _TOKEN = re.compile(
     r"""
@@ -213,7 +209,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_KINDS = {"colon": COLON, "star": STAR, "sign": SIGN, "number": NUMBER, "word": WORD}
 
 
 class Token(NamedTuple):
@@ -223,9 +218,17 @@ class Token(NamedTuple):
     text: str
     place: Place
 
+    def fail(self, message: str, expected: str = "") -> NoReturn:
+        """Refuse what stands here."""
+        raise ParseError(message, self.place, self.text, expected)
+
 
 def tokens(text: str) -> Iterator[Token]:
-    """Cut `text`; the last token is the end, at the place where the text ends."""
+    """Cut `text`; the last token is the end, at the place where the text ends.
+
+    Blanks and line ends only separate; `#` begins a comment. A word or number has to end where a
+    separator or colon stands, so that `1.0.5` is a mistake and not two numbers.
+    """
     line, line_start = 1, 0
     for match in _TOKEN.finditer(text):
         group = match.lastgroup
@@ -233,13 +236,9 @@ def tokens(text: str) -> Iterator[Token]:
         if group == "newline":
             line, line_start = line + 1, match.end()
         elif group == "wrong":
-            raise ParseError(
-                "this is no word or number of the format",
-                place,
-                match.group(),
-                "a name (letters, digits, '_', '-', '.', beginning with a letter), a number, "
-                "':' or '*'",
-            )
+            names = "a name (letters, digits, '_', '-', '.', beginning with a letter)"
+            said = "this is no word or number of the format"
+            Token(group, match.group(), place).fail(said, f"{names}, a number, ':' or '*'")
         elif group != "blank" and group is not None:
-            yield Token(_KINDS[group], match.group(), place)
+            yield Token(group, match.group(), place)
     yield Token(END, "", Place(line, len(text) - line_start + 1))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
-from clew.machines.formats.cassandra.parser import SETS, Start, Tree, parse
+from clew.machines.formats.cassandra.parser import SETS, Start, parse
 from clew.machines.formats.cassandra.tables import (
     Exact,
     Filling,
     Names,
-    Rewards,
     exactly,
     sums_to_one,
 )
@@ -28,72 +26,6 @@ format can have parentheses."""
 def parse_pomdp(text: str, name: str = "POMDP", limits: Limits = LIMITS) -> Pomdp:
     """Read a POMDP; its `notes` list every decimal that was taken for a fraction."""
     tree = parse(text)
-    found = tables(tree, limits)
-    _refuse_too_many(found, tree, limits)
-    first = len(found.observations)
-    return Pomdp(
-        states=found.states,
-        actions=found.actions,
-        observations=(*found.observations, FIRST),
-        start=tuple(Begin(s, first, p) for s, p in sorted(found.start.items())),
-        steps=tuple(
-            tuple(tuple(_branches(found, s, a)) for a in range(len(found.actions)))
-            for s in range(len(found.states))
-        ),
-        discount=found.discount,
-        name=name,
-        notes=tuple(_notes(found.snaps)),
-    )
-
-
-def _branches(found: PomdpTables, s: int, a: int) -> Iterable[Branch]:
-    for s2, p in sorted(found.transition[a][s].items()):
-        for o, q in sorted(found.observation[a][s2].items()):
-            yield Branch(s2, o, p * q, found.reward((a, s, s2, o)))
-
-
-def _refuse_too_many(found: PomdpTables, tree: Tree, limits: Limits) -> None:
-    ways = sum(
-        len(found.observation[a][s2])
-        for a, rows in enumerate(found.transition)
-        for row in rows
-        for s2 in row
-    )
-    limits.check("branches", ways, tree.sets["states"].place, "steps can go too many ways")
-
-
-def _notes(snaps: Iterable[Snap]) -> Iterable[str]:
-    """One line for each decimal and what it was taken for, with how often and where first."""
-    first: dict[tuple[str, Fraction], Snap] = {}
-    count: Counter[tuple[str, Fraction]] = Counter()
-    for snap in sorted(snaps, key=lambda snap: snap.place):
-        first.setdefault((snap.text, snap.value), snap)
-        count[snap.text, snap.value] += 1
-    for key, snap in first.items():
-        often = "once" if count[key] == 1 else f"{count[key]} times"
-        yield f"{snap.text} was read as {snap.value} ({often}, first at {snap.place})"
-
-
-@dataclass(frozen=True)
-class PomdpTables:
-    """What a file says, exactly. Rows are sparse: what is absent has probability zero."""
-
-    states: tuple[str, ...]
-    actions: tuple[str, ...]
-    observations: tuple[str, ...]
-    discount: Fraction
-    start: Exact
-    transition: list[list[Exact]]
-    """By action and state."""
-    observation: list[list[Exact]]
-    """By action and next state."""
-    reward: Rewards
-    snaps: tuple[Snap, ...]
-    """Decimals that were taken for fractions."""
-
-
-def tables(tree: Tree, limits: Limits) -> PomdpTables:
-    """Fill in the tables that `tree` describes; every row adds up to exactly one."""
     discount, values = tree.discount, tree.values
     if discount is None or values is None or len(tree.sets) < len(SETS):
         missing = [name for name in ("discount", "values") if getattr(tree, name) is None]
@@ -108,22 +40,46 @@ def tables(tree: Tree, limits: Limits) -> PomdpTables:
             filling.pay(entry, -1 if values.text == "cost" else 1, snaps)
         else:
             filling.fill(entry, start)
-    return PomdpTables(
-        *(names.of[kind] for kind in SETS),
+    moves, seen = (filling.exact(table, tree.end, snaps) for table in "TO")
+    ways = sum(len(seen[a][s2]) for a, rows in enumerate(moves) for row in rows for s2 in row)
+    limits.check("branches", ways, tree.sets["states"].place, "steps can go too many ways")
+
+    def branches(s: int, a: int) -> Iterable[Branch]:
+        for s2, p in sorted(moves[a][s].items()):
+            for o, q in sorted(seen[a][s2].items()):
+                yield Branch(s2, o, p * q, filling.rewards((a, s, s2, o)))
+
+    states, actions, observations = (names.of[kind] for kind in SETS)
+    return Pomdp(
+        states=states,
+        actions=actions,
+        observations=(*observations, FIRST),
+        start=tuple(Begin(s, len(observations), p) for s, p in sorted(start.items())),
+        steps=tuple(
+            tuple(tuple(branches(s, a)) for a in range(len(actions))) for s in range(len(states))
+        ),
         discount=gamma,
-        start=start,
-        transition=filling.exact("T", tree.end, snaps),
-        observation=filling.exact("O", tree.end, snaps),
-        reward=filling.rewards,
-        snaps=tuple(dict.fromkeys(snaps)),
+        name=name,
+        notes=tuple(_notes(dict.fromkeys(snaps))),
     )
+
+
+def _notes(snaps: Iterable[Snap]) -> Iterable[str]:
+    """One line for each decimal and what it was taken for, with how often and where first."""
+    first: dict[tuple[str, Fraction], Snap] = {}
+    count: Counter[tuple[str, Fraction]] = Counter()
+    for snap in sorted(snaps, key=lambda snap: snap.place):
+        first.setdefault((snap.text, snap.value), snap)
+        count[snap.text, snap.value] += 1
+    for key, snap in first.items():
+        often = "once" if count[key] == 1 else f"{count[key]} times"
+        yield f"{snap.text} was read as {snap.value} ({often}, first at {snap.place})"
 
 
 def _discount(number: Written, snaps: list[Snap]) -> Fraction:
     value = single(number, snaps)
     if not 0 < value < 1:
-        wanted = "a number above 0 and below 1"
-        raise ParseError("this is no discount", number.place, number.text, wanted)
+        number.fail("this is no discount", "a number above 0 and below 1")
     return value
 
 
@@ -149,6 +105,5 @@ def _start(start: Start | None, names: Names, snaps: list[Snap]) -> Exact:
 
 def _state(number: Written, n: int) -> int:
     if number.value >= n:
-        wanted = f"one state from 0 to {n - 1}, or {n} probabilities"
-        raise ParseError(f"there are {n} states", number.place, number.text, wanted)
+        number.fail(f"there are {n} states", f"one state from 0 to {n - 1}, or {n} probabilities")
     return int(number.value)

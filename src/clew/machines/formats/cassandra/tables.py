@@ -67,7 +67,7 @@ class Filling:
             token = entry.shorthand or entry.keys[0]
             wanted = "R: action : state : next state : observation and a number, or a row or matrix"
             message = "a reward is a number, or numbers for an action and state at least"
-            raise ParseError(message, token.place, token.text, wanted)
+            token.fail(message, wanted)
         head = [
             None if key.text == "*" else self.names.find(key, kind)[0]
             for key, kind in zip(entry.keys, KINDS["R"], strict=False)
@@ -113,19 +113,13 @@ def sums_to_one(row: dict[int, Written], what: str, place: Place, snaps: list[Sn
 def exactly(n: int, numbers: Sequence[Written], place: Place, probabilities: bool = True) -> None:
     """Refuse fewer numbers than `n`, more, and numbers that are no probabilities."""
     if len(numbers) > n:
-        extra = numbers[n]
-        raise ParseError(f"{n} numbers belong here", extra.place, extra.text, "the next statement")
+        numbers[n].fail(f"{n} numbers belong here", "the next statement")
     if len(numbers) < n:
-        last = numbers[-1]
-        raise ParseError(
-            f"the statement at {place} has {len(numbers)} numbers, the last one here",
-            last.place,
-            last.text,
-            f"{n} numbers",
-        )
+        said = f"the statement at {place} has {len(numbers)} numbers, the last one here"
+        numbers[-1].fail(said, f"{n} numbers")
     for number in numbers if probabilities else ():
         if number.value > 1:
-            raise ParseError("this is no probability", number.place, number.text, "0 to 1")
+            number.fail("this is no probability", "0 to 1")
 
 
 def _numbers(
@@ -143,8 +137,7 @@ def _shorthand(entry: TableEntry, height: int, width: int, start: Exact) -> list
     if entry.table == "T":
         allowed += ["reset", "identity"][: max(3 - given, 0)]
     if word.text not in allowed:
-        wanted = " or ".join(("numbers", *map(repr, allowed)))
-        raise ParseError("this word cannot stand here", word.place, word.text, wanted)
+        word.fail("this word cannot stand here", " or ".join(("numbers", *map(repr, allowed))))
     same = {"uniform": dict.fromkeys(range(width), Fraction(1, width)), "reset": start}
     rows = (same.get(word.text, {r: Fraction(1)}) for r in range(height))
     return [
@@ -176,17 +169,14 @@ class Names:
         if token.kind == NUMBER:
             index = _whole(token, f"number of one of the {kind}")
             if index >= len(names):
-                span = f"a number from 0 to {len(names) - 1}, a name or '*'"
-                raise ParseError(f"there are {len(names)} {kind}", token.place, token.text, span)
+                last = len(names) - 1
+                token.fail(
+                    f"there are {last + 1} {kind}", f"a number from 0 to {last}, a name or '*'"
+                )
             return (index,)
         if token.text not in self._index[kind]:
-            near = hint(token.text, names)
-            raise ParseError(
-                f"this is none of the {kind}{near}",
-                token.place,
-                token.text,
-                f"a name that '{kind}:' lists, its number or '*'",
-            )
+            said = f"this is none of the {kind}{hint(token.text, names)}"
+            token.fail(said, f"a name that '{kind}:' lists, its number or '*'")
         return (self._index[kind][token.text],)
 
 
@@ -195,9 +185,7 @@ def _count(listing: Listing) -> int:
         return len(listing.names)
     count = _whole(listing.count, "count")
     if count < 1:
-        raise ParseError(
-            "there has to be one", listing.count.place, listing.count.text, "1 or more"
-        )
+        listing.count.fail("there has to be one", "1 or more")
     return count
 
 
@@ -207,19 +195,14 @@ def _names(listing: Listing, count: int) -> tuple[str, ...]:
     seen: set[str] = set()
     for token in listing.names:
         if token.text in seen:
-            raise ParseError("this name is listed twice", token.place, token.text)
+            token.fail("this name is listed twice")
         seen.add(token.text)
     return tuple(token.text for token in listing.names)
 
 
 def _whole(token: Token, what: str) -> int:
     if not token.text.isdigit() or len(token.text) > LONGEST_COUNT:
-        raise ParseError(
-            f"this is no {what}",
-            token.place,
-            token.text,
-            f"a whole number of at most {LONGEST_COUNT} digits",
-        )
+        token.fail(f"this is no {what}", f"a whole number of at most {LONGEST_COUNT} digits")
     return int(token.text)
 
 
@@ -230,7 +213,10 @@ Pattern = tuple[int | None, int | None, int | None, int | None]
 
 
 class Rewards:
-    """Rules, later ones before earlier ones; a cell without a rule pays 0."""
+    """Rules with wildcards, of which the last that fits counts; where none fits, 0 is paid.
+
+    The table itself has actions × states × states × observations cells and is never laid out.
+    """
 
     def __init__(self) -> None:
         self._rules: dict[Pattern, tuple[int, Fraction]] = {}

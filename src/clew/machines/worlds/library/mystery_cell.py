@@ -1,4 +1,4 @@
-"""One cell of MysteryPath: two ways on, one of them a trap, the same one for ever."""
+"""One cell of MysteryPath: two ways on, one of them a trap, the same one in every step."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from clew.machines.worlds.gallery import register
 
 @register("Once")
 def once(gamma: NumberLike = "9/10") -> Pomdp:
-    """z is shown at the start and never again; action a pays z, action b pays 2z, for ever.
+    """z is shown at the start and never again; action a pays z, action b pays 2z, in every step.
 
     Around the loop, action a demands Δ = γΔ − z and action b demands Δ = γΔ − 2z: no encoder
     may pool z = 0 with z = 1.
