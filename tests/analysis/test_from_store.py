@@ -30,25 +30,34 @@ def config(seed: int = 0, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def finish(store: Store, given: Mapping[str, Any], tail_mean: float = 0.5) -> None:
+def finish(
+    store: Store,
+    given: Mapping[str, Any],
+    tail_mean: float = 0.5,
+    without: tuple[str, str] = ("", ""),
+) -> None:
     steps = 100 * np.arange(1, 11)
     rollouts = np.arange(1, 1001)
-    store.run(given).write_finished(
-        {
+    parts: dict[str, dict[str, Any]] = {
+        "result": {
             "tail_mean": tail_mean, "final_success": 0.5, "steps": 1000, "first_success": -1,
             "normalised": 1.0, "delivered": 0.03, "events": EVENTS, "components": ["a", "b"],
         },
-        curve={
+        "curve": {
             "steps": steps, "success": np.full(10, tail_mean), "length": np.full(10, 9.0),
             "reward": np.full(10, 0.4), "events": np.stack([steps, steps / 100, steps], 1),
         },
-        diagnostics={
+        "diagnostics": {
             "steps": rollouts, "bonus": rollouts / 2, "normalised": rollouts, "delivered": rollouts,
             "explained_variance": rollouts, "report/mean/entropy": rollouts,
+            "report/mean/value_loss": rollouts / 4, "report/mean/kl": rollouts,
             "report/gradient_norm": np.tile([3.0, 4.0], (1000, 1)),
         },
-        provenance={"seconds": 36.0, "device": "cpu: cpu", "clew": "0"},
-    )  # fmt: skip
+        "provenance": {"seconds": 36.0, "device": "cpu: cpu", "clew": "0"},
+    }  # fmt: skip
+    part, column = without
+    parts.get(part, {}).pop(column, None)
+    store.run(given).write_finished(**parts)
 
 
 def test_columns(tmp_path: Path) -> None:
@@ -71,7 +80,23 @@ def test_columns(tmp_path: Path) -> None:
     assert rollouts["steps"].iloc[-1] == 1000
     assert rollouts["entropy"].mean() == pytest.approx(500.5)
     assert (rollouts["gradient_norm"] == 5).all()
-    assert rollouts["value_loss"].isna().all()
+    assert rollouts["value_loss"].mean() == pytest.approx(500.5 / 4)
+
+
+@pytest.mark.parametrize(
+    ("part", "column"),
+    [("result", "first_success"), ("curve", "reward"), ("diagnostics", "report/mean/value_loss")],
+)
+def test_a_missing_column_is_told_with_the_run(tmp_path: Path, part: str, column: str) -> None:
+    """Not as NaN, which a table would average over."""
+    store = Store(tmp_path)
+    finish(store, config())
+    finish(store, config(1), without=(part, column))
+    made = read_store(store)
+    assert made.results.runs["status"].tolist() == ["finished", "missing"]
+    (said,) = [note for note in made.notes if column in note]
+    assert store.run(config(1)).name in said
+    assert set(made.results.evaluations["seed"]) == {0}
 
 
 def test_what_is_not_finished_is_told(tmp_path: Path) -> None:

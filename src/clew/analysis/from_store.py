@@ -23,7 +23,7 @@ from clew.analysis.hyperparameters import (
 from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
 from clew.machines.tasks import TaskSpec
 from clew.metrics import tail_mean
-from clew.store import CannotRead, Damaged, RunFolder, RunState, Store, scan
+from clew.store import Damaged, RunFolder, RunState, Store, require, scan
 from clew.validate import BadInput
 
 STATUSES = {"begun": "running", "damaged": "missing", "unreadable": "missing"}
@@ -31,6 +31,17 @@ STATUSES = {"begun": "running", "damaged": "missing", "unreadable": "missing"}
 POINTS = 250
 """Of a run's rollouts, at most: neighbours are averaged."""
 FALL, PENALTY = "fall", "penalty"
+RESULT = (
+    "tail_mean", "final_success", "steps", "first_success", "normalised", "delivered", "events",
+)  # fmt: skip
+CURVE = {name: name for name in ("steps", "success", "length", "events")} | {"reward": "return"}
+"""Columns of the store (`clew.store.columns`) that are read, and what the analysis calls them."""
+DIAGNOSTICS = {
+    **{name: name for name in ("steps", "explained_variance", "normalised", "delivered")},
+    **{f"report/mean/{name}": name for name in ("entropy", "value_loss", "kl")},
+    "report/gradient_norm": "gradient_norm",
+    "bonus": "raw",
+}
 UNNAMED = "its configuration does not name an arm and a seed"
 
 Watch = Callable[[int, int], None]
@@ -125,34 +136,29 @@ def _read(run: RunFolder, row: RunState) -> _ReadRun:
         about["seconds"] = provenance.get("seconds")
         if row.status != "finished":
             return _ReadRun(about, {}, {}, provenance)
-        curve = _curve(run.curve(), row.result.get("events", ()))
-        rollouts = _rollouts(run.diagnostics())
-    except (Damaged, CannotRead, OSError) as error:
+        result = require(row.name, "result", row.result, RESULT, row.schema)
+        curve = require(row.name, "curve", run.curve(), CURVE, row.schema)
+        rollouts = require(row.name, "diagnostics", run.diagnostics(), DIAGNOSTICS, row.schema)
+    except (BadInput, Damaged, OSError) as error:
         return _ReadRun({"status": "missing", "reason": str(error)}, {}, {}, {})
-    fields = ("tail_mean", "final_success", "steps", "first_success", "normalised", "delivered")
-    about |= {field: row.result.get(field) for field in fields}
-    if "falls" in curve:
-        about["falls"] = float(tail_mean(np.asarray(curve["falls"], float)))
-    return _ReadRun(about, curve, rollouts, provenance)
+    evaluations = _evaluations(curve, result.pop("events"))
+    if "falls" in evaluations:
+        about["falls"] = float(tail_mean(np.asarray(evaluations["falls"], float)))
+    return _ReadRun({**about, **result}, evaluations, _rollouts(rollouts), provenance)
 
 
-def _curve(arrays: Mapping[str, np.ndarray], events: Sequence[str]) -> Columns:
-    found = {name: arrays[name] for name in ("steps", "success", "length") if name in arrays}
-    if "reward" in arrays:
-        found["return"] = arrays["reward"]
-    if FALL in events and "events" in arrays:
-        found["falls"] = arrays["events"][:, list(events).index(FALL)]
-    return found if "steps" in found else {}
+def _evaluations(curve: Columns, events: Sequence[str]) -> Columns:
+    found = {CURVE[name]: curve[name] for name in curve if name != "events"}
+    if FALL in events:
+        found["falls"] = curve["events"][:, list(events).index(FALL)]
+    return found
 
 
-def _rollouts(arrays: Mapping[str, np.ndarray]) -> Columns:
-    taken = {"raw": "bonus"} | {n: f"report/mean/{n}" for n in ("entropy", "value_loss", "kl")}
-    taken |= {n: n for n in ("steps", "explained_variance", "normalised", "delivered")}
-    found = {name: arrays[source] for name, source in taken.items() if source in arrays}
-    if "report/gradient_norm" in arrays:
-        # of the components, which are clipped apart, together
-        found["gradient_norm"] = np.linalg.norm(arrays["report/gradient_norm"], axis=-1)
-    if "steps" not in found or not len(found["steps"]):
+def _rollouts(diagnostics: Columns) -> Columns:
+    found = {DIAGNOSTICS[name]: array for name, array in diagnostics.items()}
+    # of the components, which are clipped apart, together
+    found["gradient_norm"] = np.linalg.norm(found["gradient_norm"], axis=-1)
+    if not len(found["steps"]):
         return {}
     parts = np.array_split(np.arange(len(found["steps"])), min(POINTS, len(found["steps"])))
     starts = [part[0] for part in parts]

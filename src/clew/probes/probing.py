@@ -23,7 +23,7 @@ from clew.probes.stored import (
     read_probes,
     weights_digest,
 )
-from clew.store import RunFolder, Store, world_name
+from clew.store import RunFolder, Store, require, world_name
 from clew.suite import RunSpec
 from clew.validate import whole_number
 
@@ -167,12 +167,13 @@ def _fit(
 def _to_store(
     recorded: _RecordedRun, results: Sequence[QuestionResult | None], protocol: Protocol
 ) -> StoredProbes:
+    run = recorded.pending.folder
     return StoredProbes(
         protocol=protocol.to_json(),
         agent=recorded.pending.weights,
         when=utc_now(),
         success=recorded.success,
-        tail_mean=recorded.pending.folder.result().get("tail_mean"),
+        tail_mean=require(run.name, "result", run.result(), ["tail_mean"])["tail_mean"],
         summary=summarize([one for one in results if one is not None]),
         questions=[
             StoredQuestion(

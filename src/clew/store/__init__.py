@@ -2,6 +2,7 @@
 
 from clew.store.canonical import canonical, differences, digest
 from clew.store.checkpoints import Checkpoint, Checkpoints, read_checkpoint
+from clew.store.columns import require
 from clew.store.errors import CannotRead, CannotWrite, Conflict, Damaged, LeaseLost
 from clew.store.leases import Claims, Lease
 from clew.store.merge import Merged, merge
@@ -35,6 +36,7 @@ __all__ = [
     "digest",
     "merge",
     "read_checkpoint",
+    "require",
     "scan",
     "world_name",
 ]

@@ -17,6 +17,7 @@ from typing import IO, Any, NamedTuple
 
 from clew.store import atomic
 from clew.store.canonical import plain
+from clew.store.columns import SCHEMA
 from clew.store.errors import CannotRead, Damaged
 
 HEX = 64
@@ -32,6 +33,8 @@ class Header(NamedTuple):
     """Such as 'curve'."""
     of: str
     """Hash of the configuration that it belongs to."""
+    schema: int = SCHEMA
+    """The version of what is stored that it was written by; documents without one are of 1."""
 
     def expect(self, path: Path, found: Header) -> None:
         """Refuse a sound file that is out of place."""
@@ -62,7 +65,7 @@ def read_any(path: Path) -> tuple[Header, Any]:
         text = file.read()
     try:
         whole = json.loads(text)
-        return Header(whole["role"], whole["of"]), whole["data"]
+        return Header(whole["role"], whole["of"], whole.get("schema", 1)), whole["data"]
     except (ValueError, KeyError, TypeError) as error:
         raise Damaged(path, f"is not a document of a store ({error!r})") from None
 
@@ -70,8 +73,8 @@ def read_any(path: Path) -> tuple[Header, Any]:
 def document(header: Header, data: object) -> bytes:
     """The bytes of a document: the same data are the same bytes."""
     text = json.dumps(plain(data, header.role), indent=1, sort_keys=True, ensure_ascii=False)
-    head = f'{{\n"role": {json.dumps(header.role)},\n"of": {json.dumps(header.of)},\n"data": '
-    body = f'{head}{text},\n"sha256": "'.encode()
+    head = "".join(f'"{name}": {json.dumps(value)},\n' for name, value in header._asdict().items())
+    body = f'{{\n{head}"data": {text},\n"sha256": "'.encode()
     return body + hashlib.sha256(body).hexdigest().encode() + _TAIL
 
 

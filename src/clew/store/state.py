@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from clew.store.arrays import verify_arrays
 from clew.store.canonical import JsonObject, digest
+from clew.store.columns import SCHEMA
 from clew.store.documents import Header, read_any, read_document
 from clew.store.errors import CannotRead, Damaged
 from clew.store.names import run_name
@@ -42,6 +43,8 @@ class RunState:
     outcome: JsonObject | None = None
     """What result.json or failure.json says."""
     damage: tuple[Damaged, ...] = ()
+    schema: int = SCHEMA
+    """The version of what is stored that the outcome was written by."""
 
     @property
     def name(self) -> str:
@@ -94,17 +97,19 @@ def _examine(folder: Path, names: set[str], identity: str | None, deep: bool) ->
     damage: list[Damaged] = []
     config: JsonObject = {}
     try:
-        config, found = _config(folder, identity)
-        identity = identity or found
+        config, own = _config(folder, identity)
+        identity = identity or own
     except Damaged as error:
         damage.append(error)
     if identity is None:
         # nothing else can be judged without knowing which run it should be
         return RunState(folder, "damaged", _say(damage), damage=tuple(damage))
-    outcome = None
+    outcome, schema = None, SCHEMA
     if final is not None:
         try:
-            outcome = read_document(folder / final, Header(Path(final).stem, identity))
+            header, found = read_any(folder / final)
+            Header(Path(final).stem, identity).expect(folder / final, header)
+            outcome, schema = found, header.schema
         except FileNotFoundError:
             damage.append(Damaged(folder / final, "is missing"))
         except Damaged as error:
@@ -116,7 +121,7 @@ def _examine(folder: Path, names: set[str], identity: str | None, deep: bool) ->
     if outcome is None:
         return RunState(folder, "begun", "", config, identity)
     reason = outcome.get("reason", "")
-    return RunState(folder, outcome["status"], reason, config, identity, outcome)
+    return RunState(folder, outcome["status"], reason, config, identity, outcome, schema=schema)
 
 
 def _config(folder: Path, identity: str | None) -> tuple[JsonObject, str]:

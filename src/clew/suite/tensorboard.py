@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clew.store import RunFolder, Store, atomic
+from clew.store import RunFolder, Store, atomic, require
 from clew.validate import BadInput, whole_number
 
 FOLDER = "tensorboard"
@@ -40,10 +40,13 @@ def write_tensorboard(store: Store, runs: Iterable[RunFolder]) -> list[Path]:
 
 def scalars(run: RunFolder) -> dict[str, tuple[list[int], list[float]]]:
     """Everything that was recorded of a run, by tag; vectors under the names of their entries."""
-    result = run.result()
+    result = require(run.name, "result", run.result(), ("events", "components"))
     names = {"events": result["events"], "gradient_norm": result["components"]}
+    curve, diagnostics = run.curve(), run.diagnostics()
+    require(run.name, "curve", curve, ["steps"])
+    require(run.name, "diagnostics", diagnostics, ["steps"])
     found = {}
-    for part, arrays in (("evaluation", run.curve()), ("rollout", run.diagnostics())):
+    for part, arrays in (("evaluation", curve), ("rollout", diagnostics)):
         steps = arrays.pop("steps").tolist()
         for name, values in arrays.items():
             for tag, series in _columns(f"{part}/{name}", values, names):

@@ -12,7 +12,7 @@ from rich.table import Table
 from clew.cli.output import console_for, say
 from clew.cli.parsing import RunName
 from clew.cli.registry import register
-from clew.store import RunFolder, Store, world_name
+from clew.store import RunFolder, Store, require, world_name
 from clew.store.canonical import JsonObject
 from clew.store.names import HASH
 from clew.store.state import RunState, inspect_run
@@ -95,8 +95,8 @@ def describe(store: Store, folder: Path, found: RunState) -> JsonObject:
         run = store.run(config)
         about["provenance"] = run.provenance()
         if "curve.npz" in about["files"]:
-            curve = run.curve()
-            about["curve"] = {name: curve[name].tolist() for name in ("steps", "success")}
+            curve = require(run.name, "curve", run.curve(), ("steps", "success"))
+            about["curve"] = {name: values.tolist() for name, values in curve.items()}
     if found.status == "finished" and found.outcome is not None:
         about["result"] = found.outcome["result"]
     return about
