@@ -38,7 +38,7 @@ def finish(
 ) -> None:
     steps = 100 * np.arange(1, 11)
     rollouts = np.arange(1, 1001)
-    parts: dict[str, dict[str, Any]] = {
+    parts: dict[str, Any] = {
         "result": {
             "tail_mean": tail_mean, "final_success": 0.5, "steps": 1000, "first_success": -1,
             "normalised": 1.0, "delivered": 0.03, "events": EVENTS, "components": ["a", "b"],

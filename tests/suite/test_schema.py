@@ -137,12 +137,9 @@ def test_all_columns_are_written(finished: Path) -> None:
     """And none that is not declared."""
     store = Store(finished, read_only=True)
     run = store.run(tiny().runs()[0].config)
-    for part, found in (
-        ("result", run.result()),
-        ("curve", run.curve()),
-        ("diagnostics", run.diagnostics()),
-    ):
-        assert sorted(found) == sorted(column.name for column in COLUMNS[part])
+    found = {"result": run.result(), "curve": run.curve(), "diagnostics": run.diagnostics()}
+    for part, columns in COLUMNS.items():
+        assert sorted(found[part]) == sorted(column.name for column in columns)
     header, _ = read_any(run.path / "config.json")
     assert header.schema == SCHEMA
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from clew.store.canonical import JsonObject, digest
+from clew.store.canonical import digest
 
 HASH = 8
 WORD, WHOLE = 32, 100
@@ -22,7 +23,7 @@ def run_name(config: Mapping[str, object], identity: str | None = None) -> str:
     return folder_name(_words(config) or ["run"], identity or digest(config))
 
 
-def world_name(config: JsonObject) -> str:
+def world_name(config: Mapping[str, Any]) -> str:
     """An environment with the options that were chosen for it: `MiniGrid-MemoryS13[view=7]`."""
     return bracketed(str(config.get("environment", "")), config.get("environment_options", {}))
 
