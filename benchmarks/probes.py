@@ -80,14 +80,14 @@ def main() -> None:
         datasets = suite(Path(folder), args.episodes, args.longest)
         began, busy = time.perf_counter(), time.process_time()
 
-        def tell(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             wall, cpu = time.perf_counter() - began, time.process_time() - busy
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             spent = f"{wall:.0f} s, {cpu:.0f} s of processor, peak {peak:.2f} GB"
             if done % 30 == 0 or done == total:
                 print(f"{done} of {total}: {spent}", flush=True)
 
-        found = measure(datasets, seed=0, progress=tell)
+        found = measure(datasets, seed=0, progress=report)
     aucs = [each.probes["memory"].linear for each in found if each.evaluable]
     print(f"AUC of {len(aucs)} questions to memories: {min(aucs):.3f} to {max(aucs):.3f}")
     left = sum(probe.unconverged for each in found for probe in each.probes.values())

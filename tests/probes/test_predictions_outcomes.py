@@ -133,55 +133,55 @@ def test_two_contrasts_are_a_difference_of_differences(aucs) -> None:
     ],
 )
 def test_what_cannot_be_evaluated_is_not(observed, word) -> None:
-    claim = Prediction(
+    prediction = Prediction(
         "A", "More.", "auc", above=0, contrasts=(Contrast("bonus", "e3b", ("none",)),),
         unless=(Unless("untrained_auc", above=0.9),),
     )  # fmt: skip
-    (found,) = evaluated([claim], observed)
+    (found,) = evaluated([prediction], observed)
     assert found.verdict == "not evaluable"
     assert word in found.reason
 
 
 def test_a_part_that_cannot_be_evaluated_leaves_no_hit_but_a_miss_is_a_miss() -> None:
-    claim = Prediction("A", "High.", "auc", above=0.6, each=("architecture",))
+    prediction = Prediction("A", "High.", "auc", above=0.6, each=("architecture",))
     good, unknown, bad = (
         seen(auc, architecture=name)
         for name, auc in {"GRU": 0.9, "LSTM": math.nan, "RetNet": 0.1}.items()
     )
-    assert evaluated([claim], [good])[0].verdict == "hit"
-    assert evaluated([claim], [good, unknown])[0].verdict == "not evaluable"
-    assert evaluated([claim], [good, unknown, bad])[0].verdict == "miss"
+    assert evaluated([prediction], [good])[0].verdict == "hit"
+    assert evaluated([prediction], [good, unknown])[0].verdict == "not evaluable"
+    assert evaluated([prediction], [good, unknown, bad])[0].verdict == "miss"
 
 
 def test_a_correlation_needs_arms_that_differ() -> None:
-    claim = Prediction("A", "Together.", "auc", above=0.5, correlates="success")
+    prediction = Prediction("A", "Together.", "auc", above=0.5, correlates="success")
     arms = [seen(0.5 + i / 10, architecture=str(i), success=i / 10) for i in range(4)]
-    assert evaluated([claim], arms)[0].parts[0].value == pytest.approx(1)
-    assert "too few" in evaluated([claim], arms[:2])[0].reason
+    assert evaluated([prediction], arms)[0].parts[0].value == pytest.approx(1)
+    assert "too few" in evaluated([prediction], arms[:2])[0].reason
     flat = [replace(each, quantities={"auc": 0.7, "success": 0.5}) for each in arms]
-    assert "the same everywhere" in evaluated([claim], flat)[0].reason
+    assert "the same everywhere" in evaluated([prediction], flat)[0].reason
 
 
 @given(st.sampled_from([BEFORE, FIT, AFTER]), st.booleans())
 def test_registered_after_the_results_is_marked(registered, told) -> None:
     """Whether the results' own dates say it or the register does."""
-    claim = Prediction("A", "High.", "auc", above=0.6)
+    prediction = Prediction("A", "High.", "auc", above=0.6)
     dated = seen(0.9, when="" if told else FIT)
-    (found,) = evaluated([claim], [dated], registered, {"A": FIT} if told else {})
+    (found,) = evaluated([prediction], [dated], registered, {"A": FIT} if told else {})
     assert found.late == (registered != BEFORE)
     assert ("after the results" in found.reason) == found.late
     assert found.verdict == "hit"
 
 
 def test_results_of_other_arms_do_not_make_a_prediction_late() -> None:
-    claim = Prediction("A", "High.", "auc", above=0.6, where={"environment": ("E",)})
+    prediction = Prediction("A", "High.", "auc", above=0.6, where={"environment": ("E",)})
     other = seen(0.9, when=BEFORE, environment="F")
     observed = [seen(0.9, when=AFTER), other]
-    wider = replace(claim, name="B", where={})
-    firsts = first_results_about([claim, wider], observed)
+    wider = replace(prediction, name="B", where={})
+    firsts = first_results_about([prediction, wider], observed)
     assert firsts == {"A": AFTER, "B": BEFORE}
-    assert first_results_about([claim], [other]) == {}
-    assert [each.late for each in evaluated([claim, wider], observed, FIT)] == [False, True]
+    assert first_results_about([prediction], [other]) == {}
+    assert [each.late for each in evaluated([prediction, wider], observed, FIT)] == [False, True]
 
 
 def test_each_prediction_of_a_registration_is_late_by_its_own_results() -> None:

@@ -114,7 +114,7 @@ def test_another_format_is_not_called_damage_and_breaks_no_chain(store, format) 
     if format is None:
         del other["format"]  # as it was before there were formats
     path = store.root / FOLDER / "0001.json"
-    write_document(path, Header("predictions", "whatever seals it"), other)
+    write_document(path, Header("predictions", "any digest"), other)
     second = register_predictions(store, [one(0.2)])
     assert second.previous == digest(other)
     kept = read_registrations(store)
@@ -125,7 +125,7 @@ def test_another_format_is_not_called_damage_and_breaks_no_chain(store, format) 
         f"reads ({FORMAT})"
     )
     # it is watched over like any other
-    write_document(path, Header("predictions", "whatever seals it"), {**other, "moreover": 2})
+    write_document(path, Header("predictions", "any digest"), {**other, "moreover": 2})
     assert "registration 2 does not follow the one before it" in read_registrations(store).problems
 
 

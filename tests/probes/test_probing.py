@@ -115,8 +115,8 @@ def test_other_settings_are_another_measurement(probed: Path, small: Suite, tmp_
 def test_other_weights_are_another_measurement(probed: Path, small: Suite, tmp_path: Path) -> None:
     folder = copied(probed, tmp_path / "results")
     path = next(folder.rglob("probe.json"))
-    seal, data = documents.read_any(path)
-    documents.write_document(path, seal, {**data, "agent": "0" * 64})
+    header, data = documents.read_any(path)
+    documents.write_document(path, header, {**data, "agent": "0" * 64})
     assert len(stored.read_all_probes(Store(folder, read_only=True))) == 2
     assert sum(each.new for each in again(folder, small)) == 1
 
@@ -170,10 +170,10 @@ def test_from_a_trained_suite_to_the_page(
     clew, trained: Path, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = copied(trained, tmp_path / "results")
-    foretold = tmp_path / "foretold.toml"
-    foretold.write_text(PREDICTIONS, encoding="utf-8")
+    file = tmp_path / "predictions.toml"
+    file.write_text(PREDICTIONS, encoding="utf-8")
     words = ["probe", suite_file, "--store", folder, "--episodes", EPISODES]
-    assert clew(*words, "--predictions", foretold) == 0
+    assert clew(*words, "--predictions", file) == 0
     said = capsys.readouterr().out
     assert "2 predictions, registered" in said
     assert "told: hit." in said
@@ -207,27 +207,27 @@ def test_predictions_after_the_results_are_late(
     clew, probed: Path, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = copied(probed, tmp_path / "results")
-    foretold = tmp_path / "foretold.toml"
-    foretold.write_text(PREDICTIONS, encoding="utf-8")
+    file = tmp_path / "predictions.toml"
+    file.write_text(PREDICTIONS, encoding="utf-8")
     words = ["probe", suite_file, "--store", folder, "--episodes", EPISODES, "--json"]
     assert clew(*words, "--predictions", "study") == 0
     out = capsys.readouterr()
     assert "6 predictions, registered" in out.err
     assert "after the first result" not in out.err  # they are about other worlds
-    graded = json.loads(out.out.splitlines()[-1])["predictions"]
-    assert [each["name"] for each in graded] == [f"P{i}" for i in range(1, 7)]
-    assert {each["verdict"] for each in graded} == {"not evaluable"}
-    assert clew(*words, "--predictions", foretold) == 0
+    outcomes = json.loads(out.out.splitlines()[-1])["predictions"]
+    assert [each["name"] for each in outcomes] == [f"P{i}" for i in range(1, 7)]
+    assert {each["verdict"] for each in outcomes} == {"not evaluable"}
+    assert clew(*words, "--predictions", file) == 0
     out = capsys.readouterr()
     assert "told, wrong after the first results that they are about" in out.err
-    assert clew(*words, "--predictions", foretold) == 0
+    assert clew(*words, "--predictions", file) == 0
     assert "after the first results" not in capsys.readouterr().err, "that was told"
     late = {p["name"]: p["late"] for p in json.loads(out.out.splitlines()[-1])["predictions"]}
     assert late["told"]
     assert not late["P1"]
     # another bound is another prediction, and the page shows both
-    foretold.write_text(PREDICTIONS.replace("above = 0.6", "above = 0.55"), encoding="utf-8")
-    assert clew(*words, "--predictions", foretold) == 0
+    file.write_text(PREDICTIONS.replace("above = 0.6", "above = 0.55"), encoding="utf-8")
+    assert clew(*words, "--predictions", file) == 0
     report(folder, out=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count("<dt>told: hit</dt>") == 2

@@ -137,9 +137,9 @@ def test_other_versions_make_a_prediction_late_all_the_same(
     now = dated(folder)
     assert len(now) == 3
     for path in folder.rglob("probe.json"):
-        seal, data = documents.read_any(path)
+        header, data = documents.read_any(path)
         old = {**data, "protocol": {**data["protocol"], "version": 1}, "agent": "another"}
-        documents.write_document(path, seal, old)
+        documents.write_document(path, header, old)
     assert not stored.read_all_probes(Store(folder))
     assert {
         (one.fields["seed"], one.when) for one in stored.past_measurements(Store(folder))

@@ -15,8 +15,9 @@ from clew.analysis.hyperparameters import name_arms
 from clew.analysis.results import ARM
 from clew.analysis.stats.intervals import Interval, mean_interval, welch, without_interval
 from clew.envs import shown_first
-from clew.probes.results import FEATURES, Summary
+from clew.probes.results import FEATURES, ProbeSummary, without_nan
 from clew.probes.stored import ProbedRuns, StoredProbes
+from clew.store.canonical import JsonObject
 
 AUCS = (*FEATURES, *(f"mlp_{name}" for name in FEATURES))
 NUMBERS = (
@@ -57,13 +58,14 @@ class ArmProbes:
             self.intervals[name], decimals, plus=name.endswith("selectivity")
         )
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> JsonObject:
         """Plain data, None where a number is not known."""
         numbers = {
-            name: {"mean": _known(one.estimate), "low": _known(one.low), "high": _known(one.high)}
+            name: {"mean": one.estimate, "low": one.low, "high": one.high}
             for name, one in self.intervals.items()
         }
-        return {**{name: getattr(self, name) for name in ARM}, "seeds": self.seeds, **numbers}
+        arm = {name: getattr(self, name) for name in ARM}
+        return without_nan({**arm, "seeds": self.seeds, **numbers})
 
 
 def run_table(runs: ProbedRuns) -> pd.DataFrame:
@@ -113,7 +115,7 @@ def bonus_gains(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(gains).dropna() if gains else pd.DataFrame()
 
 
-def _with_result(runs: ProbedRuns) -> list[tuple[dict[str, object], StoredProbes, Summary]]:
+def _with_result(runs: ProbedRuns) -> list[tuple[dict[str, object], StoredProbes, ProbeSummary]]:
     """Arms as the report names them; several coefficients of one bonus get names of their own."""
     kept = [(c, stored, s) for c, stored in runs if (s := stored["summary"]) is not None]
     arms, _ = name_arms([config for config, _, _ in kept])
@@ -129,7 +131,7 @@ def _with_result(runs: ProbedRuns) -> list[tuple[dict[str, object], StoredProbes
     return found
 
 
-def _numbers(stored: StoredProbes, summary: Summary) -> dict[str, float]:
+def _numbers(stored: StoredProbes, summary: ProbeSummary) -> dict[str, float]:
     numbers = {name: summary["linear"][name] for name in FEATURES}
     numbers |= {f"mlp_{name}": summary["mlp"][name] for name in FEATURES}
     numbers |= {name: summary[name] for name in NUMBERS if name in summary}
@@ -155,7 +157,3 @@ def _interval(rows: pd.DataFrame, name: str) -> Interval:
     if not len(known):
         return without_interval(math.nan, (0,), "t", "no seed has it")
     return mean_interval(known, inside=RANGES.get(name, (0.0, math.inf)))
-
-
-def _known(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -100,7 +100,7 @@ class QuestionResult:
 
     def to_json(self) -> JsonObject:
         """Plain data; what is not known is None."""
-        return _map_leaves(dataclasses.asdict(self), _none_for_nan)
+        return without_nan(dataclasses.asdict(self))
 
     @classmethod
     def from_json(cls, data: JsonObject) -> QuestionResult:
@@ -120,7 +120,7 @@ class DelaySummary(TypedDict):
     auc: dict[str, float | None]
 
 
-class Summary(TypedDict):
+class ProbeSummary(TypedDict):
     """A run's probes in a few numbers: means over its questions. None where it is not known."""
 
     linear: dict[str, float | None]
@@ -136,7 +136,7 @@ class Summary(TypedDict):
     by_since: list[DelaySummary]
 
 
-def summarize(results: Sequence[QuestionResult]) -> Summary | None:
+def summarize(results: Sequence[QuestionResult]) -> ProbeSummary | None:
     """The means over the questions that could be probed; None without any.
 
     Selectivity is that of the mean AUCs: subtracting the strongest of several noisy controls
@@ -149,7 +149,7 @@ def summarize(results: Sequence[QuestionResult]) -> Summary | None:
         {name: _mean(one.auc(name, kind) for one in sound) for name in (*FEATURES, PLANTED)}
         for kind in KINDS
     )
-    return Summary(
+    return ProbeSummary(
         linear=linear,
         mlp=mlp,
         selectivity=selectivity(linear),
@@ -202,8 +202,13 @@ def _mean(values: Iterable[float]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _none_for_nan(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def without_nan(data: Any) -> Any:
+    """Plain data with None in place of NaN, which JSON does not have."""
+
+    def known(value: object) -> object:
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return _map_leaves(data, known)
 
 
 def _map_leaves(value: Any, change: Callable[[object], object]) -> Any:

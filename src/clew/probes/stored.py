@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypedDict, cast
 
 from clew.probes.predictions import Measurement
-from clew.probes.results import PLANTED, QuestionResult, Summary
+from clew.probes.results import PLANTED, ProbeSummary, QuestionResult
 from clew.store import RunFolder, Store, scan, world_name
 from clew.store.canonical import JsonObject
 
@@ -41,7 +41,7 @@ class StoredProbes(TypedDict):
     """Of the replayed episodes."""
     tail_mean: float | None
     """Of the run's training."""
-    summary: Summary | None
+    summary: ProbeSummary | None
     """None if no question has a result."""
     questions: list[StoredQuestion]
 

@@ -22,6 +22,12 @@ def accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "BATCH", BATCH)
 
 
+def test_problems_of_several_shapes_keep_their_order(accelerator: None) -> None:
+    total = parallel.Batched(lambda x: x.sum())
+    given_ = [(np.full(1 + i % 2, i, np.float32),) for i in range(2 * BATCH + 3)]
+    assert [float(one) for one in total(given_)] == [i * (1 + i % 2) for i in range(len(given_))]
+
+
 @pytest.mark.parametrize("problems", [1, 3, BATCH + 1])
 def test_a_batch_gives_what_one_by_one_gives(request: pytest.FixtureRequest, problems: int) -> None:
     rng = np.random.default_rng(0)

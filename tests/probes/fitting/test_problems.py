@@ -18,6 +18,7 @@ from clew.probes.fitting.problems import (
     feature_sets,
     reduce_features,
     split_dataset,
+    targets_of,
 )
 from tests.probes.fitting import examples
 
@@ -44,45 +45,42 @@ def test_features_on_disk_are_never_held_whole(tmp_path, monkeypatch) -> None:
     (of,) = feature_sets(split_dataset(only, 0), 0)
     ready = reduce_features(of, 0)
     assert isinstance(ready, Reduced)
-    assert len(of.train) == 100, "subsampled"
-    assert len(of.validation) == 25
-    assert len(ready.test) == 120, "every test row counts"
+    assert len(of.rows["train"]) == 100, "subsampled"
+    assert len(of.rows["validation"]) == 25
+    assert len(ready.x["test"]) == 120, "every test row counts"
     assert max(Watched.read) == 100 * examples.SIZE
 
 
-@given(st.integers(1, 60), st.integers(4, 300), st.integers(1, 5), st.integers(0, 2**32))
+@given(st.integers(1, 60), st.integers(4, 300), st.integers(2, 5), st.integers(0, 2**32))
 def test_problems_have_few_shapes_and_hold_every_row(rows, size, labels, seed) -> None:
     rng = np.random.default_rng(seed)
-    ready = prepared(
-        rng.standard_normal((rows, min(size, 256))), rng.integers(0, 2, (rows, labels))
-    )
-    assert ready.width in WIDTHS
-    assert ready.width >= min(size, 256)
-    *found, last = ready.problems()
-    if labels == 1:
-        found = [last]  # without shuffled labels nothing is planted
+    size = min(size, 256)
+    columns = rng.integers(0, 2, (rows, labels))
+    ready = prepared(rng.standard_normal((rows, size)), columns)
+    *found, _ = targets_of(ready)
     assert len(found) == labels
-    for number, (x, y, count) in enumerate(found):
-        assert x.shape == (ROWS, ready.width + 1)
+    for target, column in zip(found, columns.T, strict=True):
+        x, y, count = target.problem()
+        assert len(x) == ROWS
+        assert size <= x.shape[1] - 1 in WIDTHS
         assert count == rows
-        assert np.array_equal(ready.unpadded(x)[:rows], ready.train)
-        assert np.array_equal(y[:rows], ready.of.targets[:, number])
+        assert np.array_equal(ready.unpad(x)[:rows], ready.x["train"])
+        assert np.array_equal(y[:rows], column)
         assert not x[rows:].any()
         # the padding is 0
-        assert np.count_nonzero(x) == np.count_nonzero(ready.train)
+        assert np.count_nonzero(x) == np.count_nonzero(ready.x["train"])
 
 
 def prepared(train: np.ndarray, labels: np.ndarray) -> Reduced:
     """Every row is for training; the labels beyond the first are shuffled ones."""
     rows = np.arange(len(train))
-    column = labels[:, 0].astype(np.uint8)
-    data = Dataset(column, rows, rows, {"memory": train.astype(np.float32)})
-    split = SplitDataset(data, {}, labels[:, 1:].astype(np.uint8), "")
-    of = FeatureSet(split, "memory", rows, rows)
-    turn = components.Components(np.zeros(1), np.zeros((1, 1)), np.ones(1), 1)
+    first, *shuffled = labels.T.astype(np.uint8)
+    data = Dataset(first, rows, rows, {"memory": train.astype(np.float32)})
+    of = FeatureSet(SplitDataset(data, {}, shuffled, ""), "memory", {"train": rows})
+    variance = np.ones(train.shape[1])
+    turn = components.Components(np.zeros(1), np.zeros((1, 1)), variance, 1)
     x = np.pad(train.astype(np.float32), ((0, 0), (0, 1)), constant_values=1)
-    signal = problems.planted_signal(np.ones(train.shape[1]), 0)
-    return Reduced(of, turn, x, x, x, np.append(signal, 0))
+    return Reduced(of, turn, {"train": x}, np.append(problems.planted_signal(variance, 0), 0))
 
 
 def test_large_features_are_fitted_to_fewer_rows() -> None:
@@ -91,22 +89,24 @@ def test_large_features_are_fitted_to_fewer_rows() -> None:
     features = np.broadcast_to(np.float32(0), (count, 20_000))
     data = Dataset(column, column, column, {"memory": features, "observation": features[:, :9]})
     rows = {name: np.arange(count) for name in ("train", "validation", "test")}
-    split = SplitDataset(data, rows, column[:, None], "")
+    split = SplitDataset(data, rows, [column], "")
     found = {one.name: one for one in feature_sets(split, 0)}
-    assert len(found["observation"].train) == ROWS
-    assert len(found["memory"].train) * 20_000 <= problems.MAX_NUMBERS
+    assert len(found["observation"].rows["train"]) == ROWS
+    assert len(found["memory"].rows["train"]) * 20_000 <= problems.MAX_NUMBERS
     for one in found.values():
-        assert len(one.validation) == len(one.train) // 4
+        assert len(one.rows["validation"]) == len(one.rows["train"]) // 4
 
 
 @pytest.mark.parametrize("name", ["memory", "observation"])
 def test_only_the_memory_is_probed_for_shuffled_labels(name: str) -> None:
     data = examples.noise(0)
     found = {one.name: one for one in feature_sets(split_dataset(data, 0), 0)}
-    labels = found[name].targets
-    assert labels.shape == (800, 1 + (SHUFFLES + 1) * (name == "memory"))
-    np.testing.assert_array_equal(labels[:, 0], data.labels)
-    assert all((labels[:, 0] != other).any() for other in labels.T[1:])
+    reduced = reduce_features(found[name], 0)
+    assert isinstance(reduced, Reduced)
+    labels, *others = targets_of(reduced)
+    assert len(others) == (SHUFFLES + 1) * (name == "memory")
+    np.testing.assert_array_equal(labels.labels, data.labels)
+    assert all((other.labels != data.labels).any() for other in others)
 
 
 @given(st.integers(2, 200), st.integers(1, 40), st.integers(0, 2**32))
@@ -119,12 +119,12 @@ def test_a_signal_is_planted_in_the_rows_labelled_one_and_is_of_the_size_that_is
     assert np.linalg.norm(step / np.sqrt(variance)) == pytest.approx(problems.DISTANCE)
     labels = rng.integers(0, 2, (rows, 2))
     ready = prepared(rng.standard_normal((rows, size)), labels)
-    for number in (0, 1):
-        assert ready.inputs("train", number) is ready.train
-    assert ready.of.planted == 2
-    added = ready.inputs("train", 2) - ready.train
+    *others, planted = targets_of(ready)
+    train = ready.x["train"]
+    assert all(target.x("train") is train for target in others)
+    added = planted.x("train") - train
     np.testing.assert_allclose(added, np.outer(labels[:, 1], ready.signal), atol=1e-5)
     assert not added[:, -1].any(), "the last column is the intercept's"
-    x, y, _ = ready.problems()[-1]
-    np.testing.assert_array_equal(ready.unpadded(x)[:rows], ready.inputs("train", 2))
+    x, y, _ = planted.problem()
+    np.testing.assert_array_equal(ready.unpad(x)[:rows], planted.x("train"))
     np.testing.assert_array_equal(y[:rows], labels[:, 1])

@@ -33,7 +33,7 @@ Args = TypeVarTuple("Args")
 
 
 class Batched(Generic[R, *Args]):
-    """A function of one problem, to be called with a list of problems that have one shape."""
+    """A function of one problem, to be called with a list of problems of a few shapes."""
 
     def __init__(self, function: Callable[[*Args], R]) -> None:
         self._one = jax.jit(function)
@@ -43,15 +43,22 @@ class Batched(Generic[R, *Args]):
         """The function's result for each problem, as numpy arrays."""
         if on_cpu():
             return [jax.device_get(self._one(*problem)) for problem in problems]
-        found = []
-        for start in range(0, len(problems), BATCH):
-            some = problems[start : start + BATCH]
-            padded = [*some, *[some[-1]] * (BATCH - len(some))]
-            stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
-            with ACCELERATOR:
-                results = jax.device_get(self._batch(*stacked))
-            found += [jax.tree.map(lambda leaf, i=i: leaf[i], results) for i in range(len(some))]
-        return found
+        alike: dict[str, list[int]] = {}
+        for number, problem in enumerate(problems):
+            alike.setdefault(str(jax.tree.map(np.shape, problem)), []).append(number)
+        found: dict[int, R] = {}
+        for numbers in alike.values():
+            for start in range(0, len(numbers), BATCH):
+                some = numbers[start : start + BATCH]
+                padded = [problems[i] for i in [*some, *[some[-1]] * (BATCH - len(some))]]
+                stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
+                with ACCELERATOR:
+                    results = jax.device_get(self._batch(*stacked))
+                found |= {
+                    number: jax.tree.map(lambda leaf, i=i: leaf[i], results)
+                    for i, number in enumerate(some)
+                }
+        return [found[number] for number in range(len(problems))]
 
 
 def on_cpu() -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Array
@@ -40,8 +41,8 @@ class SplitDataset:
     data: Dataset
     rows: Mapping[str, np.ndarray]
     """By split."""
-    shuffled: np.ndarray
-    """Shuffled labels, [n, SHUFFLES]."""
+    shuffled: Sequence[np.ndarray]
+    """`SHUFFLES` times shuffled labels."""
     reason: str
     """Why no probe can be fitted; empty if one can."""
 
@@ -52,26 +53,13 @@ class FeatureSet:
 
     split: SplitDataset
     name: str
-    train: np.ndarray
-    validation: np.ndarray
-    """Rows, subsampled if there are many."""
+    rows: Mapping[str, np.ndarray]
+    """By split; for training and validation subsampled, if there are many."""
 
     @property
     def features(self) -> np.ndarray:
         """Of all rows."""
         return self.split.data.features[self.name]
-
-    @property
-    def targets(self) -> np.ndarray:
-        """[n, target]: the labels; for the memory also the shuffled labels, and last those of the
-        planted signal, which are the first shuffled ones again."""
-        own, shuffled = self.split.data.labels[:, None], self.split.shuffled
-        return np.hstack((own, shuffled, shuffled[:, :1])) if self.name == MEMORY else own
-
-    @property
-    def planted(self) -> int:
-        """The number of the target for which a signal is planted; 0 if there is none."""
-        return self.targets.shape[1] - 1
 
 
 @dataclass(frozen=True)
@@ -80,43 +68,59 @@ class Reduced:
 
     of: FeatureSet
     components: Components
-    train: np.ndarray
-    validation: np.ndarray
-    test: np.ndarray
+    x: Mapping[str, np.ndarray]
+    """By split."""
     signal: np.ndarray
     """What is added to the rows labelled 1 of the planted target."""
 
-    def inputs(self, split: str, target: int) -> np.ndarray:
-        """Rows of a split as a target's probe is given them: with the signal, if it is planted."""
-        x = getattr(self, split)
-        if not target or target != self.of.planted:
-            return x
-        rows = self.of.split.rows["test"] if split == "test" else getattr(self.of, split)
-        return x + np.outer(self.of.targets[rows, target], self.signal).astype(np.float32)
-
     @property
-    def width(self) -> int:
-        """Components after padding."""
-        return next(width for width in WIDTHS if self.train.shape[1] - 1 <= width)
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.components.variance)
 
-    def unpadded(self, weights: Array | np.ndarray) -> np.ndarray:
+    @cached_property
+    def padded(self) -> np.ndarray:
+        """The training rows, padded."""
+        return self.pad(self.x["train"])
+
+    def pad(self, x: np.ndarray) -> np.ndarray:
+        """Rows filled up to `ROWS`, and components to one of `WIDTHS`."""
+        width = next(width for width in WIDTHS if self.size <= width)
+        padded = np.zeros((ROWS, width + 1), np.float32)
+        padded[: len(x), : self.size], padded[: len(x), -1] = x[:, :-1], x[:, -1]
+        return padded
+
+    def unpad(self, weights: Array | np.ndarray) -> np.ndarray:
         """Weights, [·, feature, …], without those of the padding."""
-        return np.delete(np.asarray(weights), np.s_[self.train.shape[1] - 1 : -1], 1)
+        return np.delete(np.asarray(weights), np.s_[self.size : -1], 1)
 
-    def problems(self) -> list[Problem]:
-        """One for each target, padded to `ROWS` and `width`."""
-        rows = len(self.train)
-        targets = self.of.targets[self.of.train].T
-        y = np.pad(targets.astype(np.float32), ((0, 0), (0, ROWS - rows)))
-        x = [self._padded(self.train)] * len(y)
-        if self.of.planted:
-            x[-1] = self._padded(self.inputs("train", self.of.planted))
-        return [Problem(*one, np.array(rows, np.int32)) for one in zip(x, y, strict=True)]
 
-    def _padded(self, train: np.ndarray) -> np.ndarray:
-        x = np.zeros((ROWS, self.width + 1), np.float32)
-        x[: len(train), : train.shape[1] - 1], x[: len(train), -1] = train[:, :-1], 1
-        return x
+@dataclass(frozen=True)
+class Target:
+    """What a probe of a feature set predicts: the labels, or those of a control or a check."""
+
+    of: Reduced
+    labels: np.ndarray
+    """Of all rows."""
+    planted: bool = False
+    """Whether a signal for these labels is added to the features."""
+
+    def y(self, split: str) -> np.ndarray:
+        """Labels of a split."""
+        return self.labels[self.of.of.rows[split]]
+
+    def x(self, split: str) -> np.ndarray:
+        """Components of a split, with the signal, if it is planted."""
+        x = self.of.x[split]
+        if not self.planted:
+            return x
+        return x + np.outer(self.y(split), self.of.signal).astype(np.float32)
+
+    def problem(self) -> Problem:
+        """The training rows as a padded problem."""
+        x = self.of.pad(self.x("train")) if self.planted else self.of.padded
+        y = self.y("train").astype(np.float32)
+        return Problem(x, np.pad(y, (0, ROWS - len(y))), np.array(len(y), np.int32))
 
 
 def split_dataset(data: Dataset, seed: int) -> SplitDataset:
@@ -125,7 +129,7 @@ def split_dataset(data: Dataset, seed: int) -> SplitDataset:
     reason = why_unfit(data.labels, data.episode, rows)
     rngs = [np.random.default_rng([seed, 4, number]) for number in range(SHUFFLES)]
     shuffles = [shuffle_labels(data.labels, data.episode, rows.values(), rng) for rng in rngs]
-    return SplitDataset(data, rows, np.stack(shuffles, 1), reason)
+    return SplitDataset(data, rows, shuffles, reason)
 
 
 def feature_sets(split: SplitDataset, seed: int) -> list[FeatureSet]:
@@ -135,26 +139,38 @@ def feature_sets(split: SplitDataset, seed: int) -> list[FeatureSet]:
     found = []
     for name, features in split.data.features.items():
         most = max(4, min(ROWS, MAX_NUMBERS // max(1, features.shape[1])))
-        train = subsample(split.rows["train"], most, seed)
-        validation = subsample(split.rows["validation"], most // 4, seed)
-        found.append(FeatureSet(split, name, train, validation))
+        limits = {"train": most, "validation": most // 4}
+        fewer = {of: subsample(split.rows[of], limit, seed) for of, limit in limits.items()}
+        found.append(FeatureSet(split, name, {**split.rows, **fewer}))
     return found
 
 
 def reduce_features(of: FeatureSet, seed: int) -> Reduced | str:
     """Compute the principal components; or say why no probe can be fitted."""
-    found = fit_components(of.features, of.train, seed)
+    found = fit_components(of.features, of.rows["train"], seed)
     if isinstance(found, str):
         return found
     components, train = found
-    held_out = (of.validation, of.split.rows["test"])
-    splits = (train, *(components.transform(of.features, rows) for rows in held_out))
+    held_out = {name: rows for name, rows in of.rows.items() if name != "train"}
+    x = {name: components.transform(of.features, rows) for name, rows in held_out.items()}
+    x["train"] = train
     release_pages(of.features)
-    if not all(np.isfinite(x).all() for x in splits):
+    if not all(np.isfinite(one).all() for one in x.values()):
         return "some features are not finite numbers"
-    with_ones = (np.pad(x, ((0, 0), (0, 1)), constant_values=1) for x in splits)
+    x = {name: np.pad(one, ((0, 0), (0, 1)), constant_values=1) for name, one in x.items()}
     signal = np.append(planted_signal(components.variance, seed), 0.0)
-    return Reduced(of, components, *with_ones, signal=signal)
+    return Reduced(of, components, x, signal)
+
+
+def targets_of(reduced: Reduced) -> list[Target]:
+    """The labels; for the memory also the shuffled labels, and last a planted signal, whose labels
+    are the first shuffled ones again."""
+    split = reduced.of.split
+    labels = Target(reduced, split.data.labels)
+    if reduced.of.name != MEMORY:
+        return [labels]
+    shuffled = [Target(reduced, one) for one in split.shuffled]
+    return [labels, *shuffled, Target(reduced, split.shuffled[0], planted=True)]
 
 
 def planted_signal(variance: np.ndarray, seed: int) -> np.ndarray:

@@ -158,9 +158,7 @@ def _evaluate_part(
         return replace(part, reason=NOTHING)
     for unless in prediction.unless:
         value = mean(measurements, unless.quantity)
-        if unless.applies(value):
-            over = unless.above is not None and value > unless.above
-            bound = f"above {unless.above}" if over else f"below {unless.below}"
+        if bound := unless.exceeded(value):
             return replace(part, reason=f"{unless.quantity} is {value:.3f}, {bound}")
     if prediction.correlates:
         return _evaluate_correlation(prediction, part, quantities, known)

@@ -65,10 +65,11 @@ class Unless:
         one_of("unless.quantity", self.quantity, QUANTITIES)
         _check_bounds("unless", self)
 
-    def applies(self, value: float) -> bool:
-        """Whether the prediction cannot be evaluated. An unknown value (NaN) does not matter."""
-        over = self.above is not None and value > self.above
-        return over or (self.below is not None and value < self.below)
+    def exceeded(self, value: float) -> str:
+        """The bound that a value is beyond, in words; empty if it is not, or not known (NaN)."""
+        if self.above is not None and value > self.above:
+            return f"above {self.above}"
+        return f"below {self.below}" if self.below is not None and value < self.below else ""
 
 
 @dataclass(frozen=True)

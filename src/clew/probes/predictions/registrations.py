@@ -54,6 +54,11 @@ class Registration:
         return digest([one.to_json() for one in self.predictions])
 
     @property
+    def header(self) -> Header:
+        """Of its file."""
+        return Header("predictions", self.predictions_digest)
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the predictions, the time and the registration before: what to publish."""
         return digest(self.to_json())
@@ -88,17 +93,6 @@ class Registrations:
     """Signs that a file was altered, lost or inserted later, or that it cannot be read."""
     last_hash: str = ""
     """Of one chain: what the next registration names as its predecessor."""
-
-
-class OtherFormat(Exception):  # noqa: N818 (a finding about a file)
-    """A sound registration that another version of Clew has written."""
-
-    def __init__(self, data: JsonObject) -> None:
-        super().__init__(
-            f"is whole, but in another format ({data.get('format')!r}) than this version of Clew "
-            f"reads ({FORMAT})"
-        )
-        self.hash = digest(data)
 
 
 def register_predictions(
@@ -189,17 +183,23 @@ def _read_chain(folder: Path) -> Registrations:
     problems = []
     last_hash = ""
     for number in range(1, _next_number(folder)):
+        path = folder / f"{number:04d}.json"
         try:
-            one = _read(folder / f"{number:04d}.json")
+            header, data = read_any(path)
+            if isinstance(data, dict) and (form := data.get("format")) != FORMAT:
+                problems.append(
+                    f"registration {number} is whole, but in another format ({form!r}) than this "
+                    f"version of Clew reads ({FORMAT})"
+                )
+                last_hash = digest(data)
+                continue
+            one = _checked(path, header, data)
         except FileNotFoundError:
             problems.append(f"registration {number} is missing")
         except Damaged as damage:
             problems.append(f"registration {number} {damage.reason}")
         except CannotRead as error:
             problems.append(f"registration {number}: {error}")
-        except OtherFormat as other:
-            problems.append(f"registration {number} {other}")
-            last_hash = other.hash
         else:
             problems += _link_problems(number, one, last_hash, found[-1] if found else None)
             found.append(one)
@@ -207,15 +207,12 @@ def _read_chain(folder: Path) -> Registrations:
     return Registrations(tuple(found), tuple(problems), last_hash)
 
 
-def _read(path: Path) -> Registration:
-    header, data = read_any(path)
-    if isinstance(data, dict) and data.get("format") != FORMAT:
-        raise OtherFormat(data)
+def _checked(path: Path, header: Header, data: JsonObject) -> Registration:
     try:
         one = Registration.from_json(data)
     except (BadInput, TypeError, KeyError) as error:
         raise Damaged(path, f"is not a registration ({error})") from None
-    Header("predictions", one.predictions_digest).expect(path, header)
+    one.header.expect(path, header)
     return one
 
 
@@ -235,8 +232,7 @@ def _link_problems(
 def _write(store: Store, chain: str, one: Registration) -> None:
     """`FileExistsError` if the number is taken."""
     path = store.root / FOLDER / chain / one.file_name
-    header = Header("predictions", one.predictions_digest)
-    write_document(path, header, one.to_json(), overwrite=False)
+    write_document(path, one.header, one.to_json(), overwrite=False)
 
 
 def _merge_chain(into: Store, theirs: tuple[Registration, ...]) -> list[str]:
