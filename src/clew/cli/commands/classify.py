@@ -18,13 +18,12 @@ from clew.cli.classification_text import (
 )
 from clew.cli.parsing import Subject
 from clew.cli.registry import register
+from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, examine, from_env, gallery
 from clew.machines import classify as decide
-from clew.machines import gallery
 from clew.machines.deciding.classify import POSTERIORS, Classification, summary
-from clew.machines.deciding.examine import examine, machine_summary
+from clew.machines.deciding.examine import machine_summary
 from clew.machines.draw import FORMATS, to_file
-from clew.machines.model.pomdp import Pomdp
-from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
+from clew.machines.formats import read
 from clew.validate import BadInput, hint, listing, one_of
 
 DRAWN = 60
@@ -77,14 +76,10 @@ def classify(
 def load(what: str, options: dict[str, object]) -> Pomdp | PomdpRM | RewardMachine:
     """A model by file, by name in the gallery, or by the name of a world."""
     if Path(what).is_file():
-        from clew.machines.formats import read
-
         return read(what)
     if what in gallery.names():
         return gallery.make(what, **options)
     if what in envs.names():
-        from clew.machines.worlds import from_env
-
         named = {key: str(options.pop(key)) for key in ("reward", "discount") if key in options}
         return from_env(envs.make(what, **options), None, **named)
     valid = [*gallery.names(), *envs.names()]
@@ -94,8 +89,6 @@ def load(what: str, options: dict[str, object]) -> Pomdp | PomdpRM | RewardMachi
 
 
 def _with_machine(model: Pomdp | PomdpRM, path: Path) -> PomdpRM:
-    from clew.machines.formats import read
-
     if isinstance(model, PomdpRM):
         raise BadInput("this file brings a machine of its own; --machine needs a task without one")
     machine = read(path)

@@ -118,7 +118,7 @@ class _Maker:
         edges = self._both(node) if isinstance(node, Both) else self._one(node)
         self.edges[state].update(edges)
 
-    def _one(self, node: Knownn | Along) -> dict[Label, Edge]:
+    def _one(self, node: Known | Along) -> dict[Label, Edge]:
         """One history, or a known cell: pay the mean reward, corrected by Ψ of what comes."""
         cell = node.cell if isinstance(node, Known) else self.paths[node.which][node.length][1]
         observation = self.beliefs.cells[cell].observation
@@ -130,7 +130,7 @@ class _Maker:
                 edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)
         return edges
 
-    def _onwards(self, node: Knownn | Along, action: int, cell: int) -> tuple[Knowledge, Fraction]:
+    def _onwards(self, node: Known | Along, action: int, cell: int) -> tuple[Knowledge, Fraction]:
         """The next node and Ψ of arriving there."""
         if isinstance(node, Along):
             for which, path in enumerate(self.paths):
