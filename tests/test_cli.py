@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,25 @@ def test_a_number_that_is_none() -> None:
     done = called("run", "demo", "--pack-size", "x")
     assert done.code == 2
     assert done.err == "clew: --pack-size: 'x' is not a whole number\n"
+
+
+WITHOUT_JAX = """
+import contextlib, io, sys
+from clew.cli import COMMANDS, main
+store = sys.argv[1]
+helps = [[name, "--help"] for name in COMMANDS.names()]
+for words in (["--help"], *helps, ["list"], ["list", "--json"], ["status", store]):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        main(words)
+    assert out.getvalue(), words
+    assert "jax" not in sys.modules, words
+"""
+
+
+def test_looking_needs_no_jax() -> None:
+    """Help of every command, the list and the status of a store come without a second's wait."""
+    store = Path(__file__).parent / "golden" / "store-1"
+    subprocess.run([sys.executable, "-c", WITHOUT_JAX, str(store)], check=True)
 
 
 def test_version() -> None:

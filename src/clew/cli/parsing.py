@@ -11,7 +11,7 @@ import types
 import typing
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -40,10 +40,12 @@ def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], Non
     """The call that was meant. Prints the help and exits if that was asked for."""
     _refuse_unknown_flags(command, typed, prog)
 
-    @wraps(command)
     def later(*args: object, **options: object) -> Callable[[], None]:
         return partial(command, *args, **options)
 
+    later.__doc__ = unwrapped(command.__doc__)
+    later.__annotations__ = typing.get_type_hints(command, include_extras=True)
+    later.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
@@ -52,6 +54,18 @@ def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], Non
         if not ended.code:
             raise
         raise BadInput(_sentence(command, printed.getvalue(), prog)) from None
+
+
+def unwrapped(docstring: str | None) -> str:
+    """A docstring with each paragraph and each argument's description on one line."""
+    lines: list[str] = []
+    for line in inspect.cleandoc(docstring or "").splitlines():
+        indent = len(line) - len(line.lstrip())
+        if not line or indent == 4 or not lines or not lines[-1]:
+            lines.append(line)
+        else:
+            lines[-1] += " " + line.strip()
+    return "\n".join(lines)
 
 
 def flags(command: Command) -> Iterator[str]:

@@ -14,16 +14,16 @@ TRUNCATIONS = ("bootstrap", "end")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Knobs:
-    """What may differ between the runs of a pack without another program."""
+    """Hyperparameters in which the runs of one compiled program may differ."""
 
     learning_rate: float = 1e-4
-    """Adam's, for the agent."""
+    """Learning rate of Adam, for the agent."""
     gamma: float = 0.995
-    """Discount."""
+    """Discount factor."""
     entropy: float = 0.008
-    """Weight of the policy's entropy."""
+    """Weight of the policy's entropy in the loss."""
     bonus_coef: float = 0.03
-    """What a unit of delivered bonus is worth in reward."""
+    """Coefficient of the bonus, which is normalised before it is added to the reward."""
 
     def __post_init__(self) -> None:
         positive_number("learning_rate", self.learning_rate)
@@ -35,47 +35,46 @@ class Knobs:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a compiled program is made for."""
+    """Hyperparameters that a program is compiled for."""
 
     envs: int = 16
-    """Environments that a run plays side by side."""
+    """Environments that a run plays in parallel."""
     steps: int = 512
-    """Steps of each in a rollout."""
+    """Steps of each environment in a rollout."""
     chunk: int = 64
-    """Steps that gradients travel back: rollouts are cut into chunks of so many."""
+    """Steps of truncated backpropagation: rollouts are cut into chunks of this length."""
     chunks_per_batch: int = 32
     """Chunks in a minibatch."""
     epochs: int = 4
-    """Passes over a rollout."""
+    """Passes over a rollout in an update."""
     clip: float = 0.2
-    """How far the probability ratio may go from 1."""
+    """Clip range of the probability ratio: how far it may go from 1."""
     gae_lambda: float = 0.95
-    """λ of the generalised advantage."""
+    """λ of generalised advantage estimation."""
     truncation: Literal["bootstrap", "end"] = "bootstrap"
-    """What follows an episode cut short by its time limit: what the critic says of its last view,
-    or nothing, as if the world had ended."""
+    """What follows an episode cut short by its time limit: the critic's value, or nothing."""
     value_coef: float = 1.0
     """Weight of the critic's loss."""
     max_grad_norm: float = 0.5
     """Largest norm of each component's gradient."""
     target_kl: float = 0.05
-    """An update ends when a minibatch has gone 1.5 times as far from the old policy."""
+    """An update stops when the KL divergence of a minibatch exceeds 1.5 times this."""
     encoder: Literal["auto", "mlp", "cnn"] = "auto"
-    """auto: convolutions for images, a perceptron for everything else."""
+    """Network for observations; auto is cnn for images and mlp for everything else."""
     encoder_width: int = 128
     """Size of an encoded observation."""
     encoder_hidden: int = 256
-    """Width of the perceptron's hidden layers."""
+    """Width of the hidden layers of the mlp encoder."""
     memory_width: int = 128
-    """Size of what a memory puts out, and of the critic's head."""
+    """Size of the memory's output, and of the critic's head."""
     shared: bool = False
-    """One backbone for both; the critic then reads its features without teaching them."""
+    """One backbone for actor and critic; the critic's loss then does not train it."""
     eval_every: int = 10
     """Rollouts from one evaluation to the next."""
     eval_episodes: int = 20
     """Episodes of an evaluation, with the deterministic policy."""
     precision: Literal["highest", "default"] = "highest"
-    """Of matrix products: float32, or what the device does by default (TF32 on a GPU)."""
+    """Of matrix products: highest is float32, default the device's own (TF32 on a GPU)."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

@@ -56,7 +56,7 @@ def train(
 ) -> None:
     """Train one arm: an environment, a reward, an architecture and a bonus, over several seeds.
 
-    `clew list` names what there is to choose from. Knobs and settings have the values that all
+    Names to choose from are in `clew list`. Knobs and settings have the values that all
     environments of the study share. Exit code: 0 if every run is finished, 3 if some failed or
     diverged, 4 if some are not finished.
 
