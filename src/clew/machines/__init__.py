@@ -9,41 +9,49 @@ come from), `formats` and `draw` (files and pictures), `tasks` (what is proved o
 Nothing here imports jax, except what `from_env` imports when it is called.
 """  # fmt: skip
 
-from clew.machines.certificates.claims import (
-    Dense,
-    Differs,
-    Encodes,
-    Mixed,
-    Perfect,
-    Refuted,
-    Sparse,
-    Undecided,
-)
-from clew.machines.certificates.verify import Rejected, verify
-from clew.machines.deciding.classify import Classification, classify
-from clew.machines.deciding.density import density, size_bound
-from clew.machines.deciding.diagnosis import redundancy
-from clew.machines.deciding.encodes import encodes, surprises
-from clew.machines.deciding.examine import examine
-from clew.machines.deciding.optimal import optimal, ranking
-from clew.machines.deciding.pairs import decide_pairs
-from clew.machines.deciding.perfect import perfect
-from clew.machines.deciding.potential import greedy, potential_sparsity
-from clew.machines.deciding.profile import profile
-from clew.machines.deciding.structure import admits
-from clew.machines.model.belief import Filter, close, filter_machine
-from clew.machines.model.pomdp import Begin, Branch, Pomdp
-from clew.machines.model.reward_machine import (
-    Edge,
-    Label,
-    Labelling,
-    PomdpRM,
-    RewardMachine,
-    with_latent_machine,
-)
-from clew.machines.worlds import from_env
-from clew.machines.worlds.gallery import gallery
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from clew.lazy import import_on_use
+
+if TYPE_CHECKING:
+    from clew.machines.certificates.claims import (
+        Dense,
+        Differs,
+        Encodes,
+        Mixed,
+        Perfect,
+        Refuted,
+        Sparse,
+        Undecided,
+    )
+    from clew.machines.certificates.verify import Rejected, verify
+    from clew.machines.deciding.classify import Classification, classify
+    from clew.machines.deciding.density import density, size_bound
+    from clew.machines.deciding.diagnosis import redundancy
+    from clew.machines.deciding.encodes import encodes, surprises
+    from clew.machines.deciding.examine import examine
+    from clew.machines.deciding.optimal import optimal, ranking
+    from clew.machines.deciding.pairs import decide_pairs
+    from clew.machines.deciding.perfect import perfect
+    from clew.machines.deciding.potential import greedy, potential_sparsity
+    from clew.machines.deciding.profile import profile
+    from clew.machines.deciding.structure import admits
+    from clew.machines.model.belief import Filter, close, filter_machine
+    from clew.machines.model.pomdp import Begin, Branch, Pomdp
+    from clew.machines.model.reward_machine import (
+        Edge,
+        Label,
+        Labelling,
+        PomdpRM,
+        RewardMachine,
+        with_latent_machine,
+    )
+    from clew.machines.worlds import from_env
+    from clew.machines.worlds.gallery import gallery
+
+__getattr__ = import_on_use(__name__)
 __all__ = [
     "Begin",
     "Branch",
