@@ -14,8 +14,7 @@ from gymnasium.vector import AutoresetMode
 
 import clew
 from clew import envs
-from clew.envs.gym import ClewEnv
-from clew.envs.gym_vector import STOCK
+from clew.envs.gym import STOCK, ClewEnv
 
 IDS = tuple(f"clew/{name}-v0" for name in envs.names())
 

@@ -14,8 +14,8 @@ from clew import memory
 from clew.memory.architectures.gated_delta_net import GatedDeltaNet
 from clew.memory.architectures.gru import GRU
 from clew.memory.architectures.lstm import LSTM
+from clew.memory.chunkwise import unit_lower_inverse
 from clew.memory.description import describe, table
-from clew.memory.time import unit_lower_inverse
 from clew.validate import BadInput
 
 KEY = jax.random.key(0)

@@ -24,7 +24,7 @@ from clew.memory.architectures.mamba2 import Mixer
 from clew.memory.architectures.mamba2 import State as MambaState
 from clew.memory.architectures.retnet_block import Retention
 from clew.memory.architectures.retnet_block import State as RetentionState
-from clew.memory.time import delta_rule, in_chunks
+from clew.memory.chunkwise import gated_delta_rule, in_chunks
 from tests.oracles.memory.recurrences import load
 
 TOLERANCE = 1e-12
@@ -121,7 +121,7 @@ def test_delta_rule_is_transformers(name: str) -> None:
     _, a = golden(name)
     q, k = unit(a["query"]) * a["query"].shape[-1] ** -0.5, unit(a["key"])
     resets = jnp.zeros(q.shape[1], bool)
-    per_head = jax.vmap(delta_rule, in_axes=(0, 1, 1, 1, 1, 1, None), out_axes=(0, 1))
+    per_head = jax.vmap(gated_delta_rule, in_axes=(0, 1, 1, 1, 1, 1, None), out_axes=(0, 1))
 
     def run(state: Any, *inputs: Any) -> Any:
         return in_chunks(per_head, state, *inputs, resets)

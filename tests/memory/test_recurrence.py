@@ -39,7 +39,7 @@ def test_both_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> Non
         return (ys * weights).sum() + sum(jnp.sin(leaf).sum() for leaf in jax.tree.leaves(state))
 
     results = []
-    for way in (recurrence.scanned, recurrence.apart):
+    for way in (recurrence.plain_scan, recurrence.scan_with_state_gradients):
         for module in (gru, lstm, gated_delta_net):
             monkeypatch.setattr(module, "recur", way)
         run = eqx.filter_vmap(

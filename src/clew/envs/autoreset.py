@@ -8,38 +8,41 @@ drawn on the spot: slower, never wrong.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs.base import Environment, Step
+
+L = TypeVar("L")
+S = TypeVar("S")
 
 
 class Running(NamedTuple):
     """One environment in the middle of a stretch."""
 
-    state: Any
+    state: PyTree
     obs: Shaped[Array, "*obs"]
     """What the agent sees now: the first observation of a new episode if the last one ended."""
     used: Int[Array, ""]
     """How many levels have been begun in this stretch; set it to 0 when a new stock is laid out."""
 
 
-def lay_out(env: Environment, key: PRNGKeyArray, steps: int) -> Any:
+def lay_out(env: Environment[L, S], key: PRNGKeyArray, steps: int) -> L:
     """Draw a stock of levels for one environment and `steps` steps, stacked."""
     return jax.vmap(env.level)(jax.random.split(key, steps // env.typical_length + 1))
 
 
-def begin(env: Environment, levels: Any) -> Running:
+def begin(env: Environment[L, S], levels: L) -> Running:
     """Begin in the first of `levels`."""
     state, obs = env.start(_pick(levels, 0))
     return Running(state, obs, jnp.int32(1))
 
 
 def advance(
-    env: Environment, levels: Any, running: Running, action: Int[Array, ""], key: PRNGKeyArray
+    env: Environment[L, S], levels: L, running: Running, action: Int[Array, ""], key: PRNGKeyArray
 ) -> tuple[Running, Step]:
     """Take one step, and begin the next level if it ended the episode.
 
@@ -54,15 +57,21 @@ def advance(
 
 
 def _next_level(
-    env: Environment, levels: Any, used: Int[Array, ""], wanted: Bool[Array, ""], key: PRNGKeyArray
-) -> Any:
+    env: Environment[L, S],
+    levels: L,
+    used: Int[Array, ""],
+    wanted: Bool[Array, ""],
+    key: PRNGKeyArray,
+) -> L:
     stock = jax.tree.leaves(levels)[0].shape[0]
     missing = wanted & (used >= stock)
 
     # A loop of at most one round, not a `cond`: vmapped, a loop runs only in the steps in which
     # some copy needs it, while a `cond` would always draw. The key changes in the loop: XLA
     # would move a draw that does not out of it, and draw in every step after all.
-    def draw(carry: Any) -> Any:
+    def draw(
+        carry: tuple[L, Bool[Array, ""], PRNGKeyArray],
+    ) -> tuple[L, Bool[Array, ""], PRNGKeyArray]:
         _, _, key = carry
         key = jax.random.fold_in(key, 2**31)  # a number that no split inside `step` uses
         return env.level(key), jnp.bool_(False), key
@@ -71,5 +80,5 @@ def _next_level(
     return jax.lax.while_loop(lambda carry: carry[1], draw, start)[0]
 
 
-def _pick(levels: Any, index: Int[Array, ""] | int) -> Any:
+def _pick(levels: L, index: Int[Array, ""] | int) -> L:
     return jax.tree.map(lambda leaf: leaf[index], levels)

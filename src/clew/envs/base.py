@@ -180,5 +180,5 @@ def priced(
 
 
 @partial(jax.jit, static_argnames="env")
-def _info(env: Environment, state: Any) -> dict[str, Array]:
+def _info(env: Environment, state: PyTree) -> dict[str, Array]:
     return env.info(state)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment
 from clew.validate import whole_number
@@ -35,7 +35,9 @@ def _play(env: Environment, key: PRNGKeyArray) -> Episodes:
     actions = jax.random.randint(action_key, (env.horizon,), 0, n_actions)
     step_keys = jax.random.split(step_key, env.horizon)
 
-    def body(carry: Any, xs: Any) -> tuple[Any, None]:
+    def body(
+        carry: tuple[PyTree, Episodes, Bool[Array, ""]], xs: tuple[Int[Array, ""], PRNGKeyArray]
+    ) -> tuple[tuple[PyTree, Episodes, Bool[Array, ""]], None]:
         state, so_far, running = carry
         state, step = env.step(state, *xs)
         so_far = Episodes(

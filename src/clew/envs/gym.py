@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from jaxtyping import Array, PRNGKeyArray, PyTree, Shaped
 
-from clew.envs.base import Environment
+from clew.envs.base import Environment, Step
 from clew.envs.registry import make
-from clew.validate import BadInput, one_of
+from clew.validate import BadInput, one_of, whole_number
 
+L = TypeVar("L")
+S = TypeVar("S")
 
-def spaces_of(env: Environment) -> tuple[spaces.Box, spaces.Discrete]:
-    """Observation and action space of a world."""
-    box = spaces.Box(0, env.obs_high, env.obs_shape, env.obs_dtype.type)
-    return box, spaces.Discrete(len(env.action_names))
-
-
-def to_array(env: Environment, obs: Any) -> np.ndarray:
-    """Decode observations on the host, where a table lookup needs no transfer of the table."""
-    if env.alphabet is not None:
-        return env.alphabet[np.asarray(obs)]
-    return np.array(_decode(env, obs))
+METADATA = {"render_modes": ["rgb_array"], "render_fps": 4}
+STOCK = 8
+"""Levels drawn ahead for each copy in a vector environment."""
 
 
 class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
     """One world, one episode at a time."""
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's)
+    metadata = METADATA
 
     def __init__(
         self,
@@ -40,55 +38,155 @@ class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
         /,
         reward: str | Mapping[str, float] = "sparse",
         render_mode: str | None = None,
-        **options: Any,
+        **options: object,
     ):
         """Make `world` with `options`, its events priced by `reward`."""
         one_of("render_mode", render_mode, (None, "rgb_array"))
         self.world = make(world, **options)
         self.prices = self.world.prices(reward).astype(np.float64)
         self.render_mode = render_mode
-        self.observation_space, self.action_space = spaces_of(self.world)
-        self._state: Any = None
+        self.observation_space, self.action_space = _spaces(self.world)
+        self._state: PyTree = None
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[np.ndarray, dict[str, object]]:
         """Begin an episode; the level is decided by Gymnasium's seed."""
-        reject_options(options)
+        _reject_options(options)
         super().reset(seed=seed)
-        self._key = jax.random.key(int(self.np_random.integers(2**31)))
-        self._state, obs = _reset(self.world, self._next_key())
-        return to_array(self.world, obs), self.world.explain(self._state)
+        self._key, key = _split(_new_key(self))
+        self._state, obs = _reset(self.world, key)
+        return _to_array(self.world, obs), self.world.explain(self._state)
 
     def step(
         self, action: int | np.integer
-    ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    ) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
         """Take one step; `info` has the world's instruments and the named events."""
-        if self._state is None:
-            raise gymnasium.error.ResetNeeded("call reset() before step()")
-        check_actions(self.world, np.asarray(action), ())
-        self._state, step = _step(self.world, self._state, int(action), self._next_key())
+        _require_reset(self._state, "step")
+        _check_actions(self.world, np.asarray(action), ())
+        self._key, key = _split(self._key)
+        self._state, step = _step(self.world, self._state, int(action), key)
         events = np.asarray(step.events, np.float64)
         info = self.world.explain(self._state)
         info["events"] = dict(zip(self.world.event_names, events.tolist(), strict=True))
         reward = float(events @ self.prices)
-        obs = to_array(self.world, step.obs)
+        obs = _to_array(self.world, step.obs)
         return obs, reward, bool(step.terminated), bool(step.truncated), info
 
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """An RGB frame that a person can read, if made with `render_mode="rgb_array"`."""
         if self.render_mode is None:
             return None
-        if self._state is None:
-            raise gymnasium.error.ResetNeeded("call reset() before render()")
+        _require_reset(self._state, "render")
         return self.world.picture(self._state)
 
-    def _next_key(self) -> jax.Array:
-        self._key, key = jax.random.split(self._key)
-        return key
+
+class ClewVectorEnv(VectorEnv):
+    """Many copies of a world, stepped by one compiled call.
+
+    `gymnasium.make_vec("clew/…", num_envs=1024, vectorization_mode="vector_entry_point")`.
+
+    After an episode has ended, the next step begins a new one and ignores the action
+    (Gymnasium's NEXT_STEP), so that final observations are seen. `info` has the world's
+    instruments as arrays, one row a copy, and `info["events"]`, one column a name in
+    `world.event_names`.
+    """
+
+    metadata = METADATA | {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self,
+        world: str,
+        /,
+        num_envs: int = 1,
+        reward: str | Mapping[str, float] = "sparse",
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        **options: object,
+    ):
+        """Make `num_envs` copies of `world` with `options`, events priced by `reward`."""
+        one_of("render_mode", render_mode, (None, "rgb_array"))
+        one_of("autoreset_mode", autoreset_mode, (AutoresetMode.NEXT_STEP,))
+        self.num_envs = whole_number("num_envs", num_envs, 1)
+        self.world = make(world, **options)
+        self.prices = self.world.prices(reward).astype(np.float64)
+        self.render_mode = render_mode
+        self.single_observation_space, self.single_action_space = _spaces(self.world)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._states: PyTree = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[np.ndarray, dict[str, object]]:
+        """Begin an episode in every copy, all decided by one seed."""
+        _reject_options(options)
+        if seed is not None:
+            whole_number("seed", seed, 0)
+        super().reset(seed=seed)
+        self._key = _new_key(self)
+        self._restock()
+        self._states, obs = _begin(self.world, self._stock, self._used)
+        self._used = self._used + 1
+        self._ended = np.zeros(self.num_envs, bool)
+        return _to_array(self.world, obs), self._info({})
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
+        """Step every copy, or begin anew where the last step ended an episode."""
+        _require_reset(self._states, "step")
+        actions = np.asarray(actions)
+        _check_actions(self.world, actions, (self.num_envs,))
+        if self._used.max() == STOCK:
+            self._restock()
+        began = self._ended
+        self._key, key = _split(self._key)
+        self._states, step = _step_copies(
+            self.world, self._states, actions, began, self._stock, self._used, key
+        )
+        # never in place: the computation may still be reading the array
+        self._used = self._used + began
+        events = np.asarray(step.events, np.float64)
+        terminated, truncated = np.array(step.terminated), np.array(step.truncated)
+        self._ended = terminated | truncated
+        info = self._info({"events": events})
+        return _to_array(self.world, step.obs), events @ self.prices, terminated, truncated, info
+
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """One RGB frame a copy."""
+        if self.render_mode is None:
+            return None
+        _require_reset(self._states, "render")
+        host = jax.device_get(self._states)
+        each = (jax.tree.map(lambda leaf, i=i: leaf[i], host) for i in range(self.num_envs))
+        return tuple(self.world.picture(state) for state in each)
+
+    def _info(self, more: dict[str, np.ndarray]) -> dict[str, object]:
+        """All instruments, as arrays, with Gymnasium's masks that say who has which: everyone."""
+        named = {name: np.array(v) for name, v in _info(self.world, self._states).items()} | more
+        return {**named, **{f"_{name}": np.ones(self.num_envs, bool) for name in named}}
+
+    def _restock(self) -> None:
+        """Draw fresh levels for every copy: drawing them one by one would be slow."""
+        self._key, key = _split(self._key)
+        self._stock = _draw_levels(self.world, key, self.num_envs)
+        self._used = np.zeros(self.num_envs, np.int32)
 
 
-def check_actions(env: Environment, actions: np.ndarray, shape: tuple[int, ...]) -> None:
+def _spaces(env: Environment) -> tuple[spaces.Box, spaces.Discrete]:
+    box = spaces.Box(0, env.obs_high, env.obs_shape, env.obs_dtype.type)
+    return box, spaces.Discrete(len(env.action_names))
+
+
+def _to_array(env: Environment, obs: Shaped[Array, "*obs"]) -> np.ndarray:
+    """Decode observations on the host, where a table lookup needs no transfer of the table."""
+    if env.alphabet is not None:
+        return env.alphabet[np.asarray(obs)]
+    return np.array(_decode(env, obs))
+
+
+def _check_actions(env: Environment, actions: np.ndarray, shape: tuple[int, ...]) -> None:
     """Raise an error that names the first action that is not one."""
     n = len(env.action_names)
     if not np.issubdtype(actions.dtype, np.integer):
@@ -101,22 +199,73 @@ def check_actions(env: Environment, actions: np.ndarray, shape: tuple[int, ...])
         raise BadInput(f"action={bad.flat[0]} is not valid; choose {named}")
 
 
-def reject_options(options: dict[str, Any] | None) -> None:
+def _reject_options(options: dict[str, object] | None) -> None:
     """Gymnasium lets `reset` take options; ours are given once, when the environment is made."""
     if options:
         raise BadInput(f"options={options!r} is not valid at reset; give options to gymnasium.make")
 
 
+def _require_reset(state: PyTree, method: str) -> None:
+    if state is None:
+        raise gymnasium.error.ResetNeeded(f"call reset() before {method}()")
+
+
+def _new_key(env: gymnasium.Env | VectorEnv) -> PRNGKeyArray:
+    return jax.random.key(int(env.np_random.integers(2**31)))
+
+
+def _split(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    after, now = jax.random.split(key)
+    return after, now
+
+
 @partial(jax.jit, static_argnames="env")
-def _reset(env: Environment, key: jax.Array) -> Any:
+def _reset(env: Environment[L, S], key: PRNGKeyArray) -> tuple[S, Array]:
     return env.reset(key)
 
 
 @partial(jax.jit, static_argnames="env")
-def _step(env: Environment, state: Any, action: Any, key: jax.Array) -> Any:
+def _step(env: Environment[L, S], state: S, action: Array, key: PRNGKeyArray) -> tuple[S, Step]:
     return env.step(state, action, key)
 
 
 @partial(jax.jit, static_argnames="env")
-def _decode(env: Environment, obs: Any) -> Any:
+def _decode(env: Environment, obs: Shaped[Array, "*obs"]) -> Array:
     return env.decode(obs)
+
+
+@partial(jax.jit, static_argnames="env")
+def _info(env: Environment, states: PyTree) -> dict[str, Array]:
+    return jax.vmap(env.info)(states)
+
+
+@partial(jax.jit, static_argnames=("env", "n"))
+def _draw_levels(env: Environment[L, S], key: PRNGKeyArray, n: int) -> L:
+    return jax.vmap(jax.vmap(env.level))(jax.random.split(key, (n, STOCK)))
+
+
+@partial(jax.jit, static_argnames="env")
+def _begin(env: Environment[L, S], stock: L, used: Array) -> tuple[S, Array]:
+    return jax.vmap(lambda levels, i: env.start(jax.tree.map(lambda x: x[i], levels)))(stock, used)
+
+
+@partial(jax.jit, static_argnames="env")
+def _step_copies(
+    env: Environment[L, S],
+    states: S,
+    actions: Array,
+    began: Array,
+    stock: L,
+    used: Array,
+    key: PRNGKeyArray,
+) -> tuple[S, Step]:
+    """Where `began`, the state and observation of a new episode, and otherwise nothing."""
+    keys = jax.random.split(key, len(actions))
+    states, step = jax.vmap(env.step)(states, actions, keys)
+    fresh, obs = _begin(env, stock, used)
+    quiet = jax.tree.map(jnp.zeros_like, step)._replace(obs=obs)
+
+    def choose(new: Array, old: Array) -> Array:
+        return jnp.where(began.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+    return jax.tree.map(choose, (fresh, quiet), (states, step))

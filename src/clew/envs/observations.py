@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 from clew.envs.base import Environment
+
+Y = TypeVar("Y")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Observations:
         """Observations as numbers, one by one."""
         return jnp.float32(self.env.decode(obs)) / self.env.obs_high
 
-    def through(self, network: Callable[[Array], Any], obs: Shaped[Array, "*batch"]) -> Any:
+    def through(self, network: Callable[[Array], Y], obs: Shaped[Array, "*batch"]) -> Y:
         """What `network`, a function of flat observations, makes of `obs`."""
         if self.table is not None:
             return look_up(network(jnp.asarray(self.table.reshape(-1, self.size))), obs)
@@ -54,7 +56,7 @@ class Observations:
         return network(arrays.reshape(*batch, self.size))
 
 
-def look_up(table: Any, symbols: Int[Array, "*batch"]) -> Any:
+def look_up(table: Y, symbols: Int[Array, "*batch"]) -> Y:
     """The rows of every leaf of `table` that `symbols` name."""
     return jax.tree.map(lambda leaf: _take(leaf, symbols), table)
 
@@ -66,11 +68,11 @@ def _take(table: Shaped[Array, "symbol ..."], symbols: Int[Array, "*batch"]) -> 
     return table[symbols]
 
 
-def _forward(table: Array, symbols: Array) -> tuple[Array, Any]:
+def _forward(table: Array, symbols: Array) -> tuple[Array, tuple[Array, Array]]:
     return table[symbols], (symbols, jnp.zeros((len(table), 0)))
 
 
-def _backward(kept: Any, cotangent: Array) -> tuple[Array, None]:
+def _backward(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]:
     symbols, like = kept
     rows = cotangent.reshape(symbols.size, -1)
     hot = jax.nn.one_hot(symbols.reshape(-1), len(like), dtype=rows.dtype)

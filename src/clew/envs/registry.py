@@ -15,12 +15,12 @@ from clew.source import keys_of
 if TYPE_CHECKING:
     from clew.envs.base import Environment
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound="Callable[..., Environment]")
 
 environments: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
 
 
-def make(name: str, /, **options: Any) -> Environment:
+def make(name: str, /, **options: object) -> Environment:
     """Make the world called `name`; `names()` lists them, and each documents its options."""
     return environments.make(name, **options)
 
@@ -38,7 +38,7 @@ def reward_names(name: str) -> tuple[str, ...]:
     return keys_of(entry.identity, "rewards")
 
 
-def register(name: str, **preset: Any) -> Callable[[F], F]:
+def register(name: str, **preset: object) -> Callable[[F], F]:
     """Decorate a world's class with the name that `make` and Gymnasium know it by."""
 
     def decorate(factory: F) -> F:
@@ -97,11 +97,11 @@ def register_with_gymnasium(name: str) -> None:
         gymnasium.register(
             id=gym_id,
             entry_point=partial(_late, "clew.envs.gym:ClewEnv", name),
-            vector_entry_point=partial(_late, "clew.envs.gym_vector:ClewVectorEnv", name),
+            vector_entry_point=partial(_late, "clew.envs.gym:ClewVectorEnv", name),
         )
 
 
-def _late(target: str, name: str, /, *arguments: Any, **options: Any) -> Any:
+def _late(target: str, name: str, /, *arguments: object, **options: object) -> Any:
     """Import jax only when an environment is made."""
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)(name, *arguments, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -11,41 +11,46 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 S = TypeVar("S")
+X = TypeVar("X")
 
 
-class Architecture(eqx.Module, Generic[S]):
-    """A recurrent memory for one environment; `vmap` it over environments, and over runs.
+class Recurrent(eqx.Module, Generic[S, X]):
+    """A layer with a state S, for one environment; `vmap` it over environments, and over runs.
 
     `read` does what depends on the input alone, so that it can be done once for every distinct
-    input. `step` is the recurrence as its paper writes it, on what `read` returned. `unroll` is
-    the same function over a whole chunk of time, in parallel form where there is one; that
+    input. `step` is the recurrence as its paper writes it, on what `read` returned (X). `unroll`
+    is the same function over a whole chunk of time, in parallel form where there is one; that
     `unroll == scan(step)` for every pattern of resets is what correct means here. A reset clears
     the state *before* the input is taken in, as the first observation of an episode must not
     meet the last episode's memory.
     """
 
-    in_size: eqx.AbstractVar[int]
-    width: eqx.AbstractVar[int]
-    parallel: ClassVar[bool] = False
-    """Whether `unroll` does without a loop over single steps."""
-
     @abc.abstractmethod
     def initial_state(self) -> S:
         """The empty memory: all zeros, since a reset multiplies by zero."""
 
-    def read(self, x: Float[Array, "*time in"]) -> Any:
+    def read(self, x: Float[Array, "*time in"]) -> X:
         """What can be made of inputs without knowing the state; unless overridden, themselves."""
-        return x
+        return x  # type: ignore[return-value]
 
     @abc.abstractmethod
-    def step(self, state: S, x: Any, reset: Bool[Array, ""]) -> tuple[S, Float[Array, " width"]]:
+    def step(self, state: S, x: X, reset: Bool[Array, ""]) -> tuple[S, Float[Array, " width"]]:
         """Take in one input, read."""
 
     def unroll(
-        self, state: S, xs: Any, resets: Bool[Array, " time"]
+        self, state: S, xs: X, resets: Bool[Array, " time"]
     ) -> tuple[S, Float[Array, "time width"]]:
         """Take in a chunk of inputs, read. Unless overridden, one after the other."""
         return jax.lax.scan(lambda carry, now: self.step(carry, *now), state, (xs, resets))
+
+
+class Architecture(Recurrent[S, X]):
+    """A whole memory, as an agent has one."""
+
+    in_size: eqx.AbstractVar[int]
+    width: eqx.AbstractVar[int]
+    parallel: ClassVar[bool] = False
+    """Whether `unroll` does without a loop over single steps."""
 
 
 def cleared(state: S, reset: Bool[Array, ""]) -> S:

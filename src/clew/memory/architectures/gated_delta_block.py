@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, decay_rates, linear, rms, unit
-from clew.memory.base import Architecture, cleared
+from clew.memory.base import Recurrent, cleared
+from clew.memory.block import ResidualBlock
+from clew.memory.chunkwise import gated_delta_rule, in_chunks
 from clew.memory.convolution import ShortConvolution, Window
-from clew.memory.time import delta_rule, in_chunks
 
 
 class State(NamedTuple):
@@ -26,7 +27,7 @@ Projected = tuple[Array, tuple[Array, Array], Array]
 """qkv before the convolution; log α and β; z."""
 
 
-class GatedDelta(eqx.Module):
+class GatedDelta(Recurrent[State, Projected]):
     """The layer without what surrounds it:
 
         q, k, v = silu(conv(W x)),   q, k ← q / |q| / √d, k / |k|
@@ -90,7 +91,7 @@ class GatedDelta(eqx.Module):
         """All steps of a chunk at once."""
         qkv, rates, z = xs
         window, filtered = self.convolution.unroll(state.window, qkv, resets)
-        each = jax.vmap(delta_rule, in_axes=(0, 1, 1, 1, 1, 1, None), out_axes=(0, 1))
+        each = jax.vmap(gated_delta_rule, in_axes=(0, 1, 1, 1, 1, 1, None), out_axes=(0, 1))
         inputs = (*self._divide(filtered), *rates, resets)
         memory, read = in_chunks(each, state.memory, *inputs)
         return State(window, memory), self._show(z, read)
@@ -115,15 +116,10 @@ class GatedDelta(eqx.Module):
         return self.out(normed.reshape(*read.shape[:-2], -1) * jax.nn.silu(z))
 
 
-class GatedDeltaBlock(Architecture[State]):
+class GatedDeltaBlock(ResidualBlock[State, Projected]):
     """u = W x,  y = u + GatedDelta(LN(u))."""
 
-    enter: Linear
-    norm: LayerNorm
     delta: GatedDelta
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    parallel = True
 
     def __init__(self, in_size: int, width: int, *, heads: int, head_size: int, key: PRNGKeyArray):
         self.in_size, self.width = in_size, width
@@ -132,27 +128,7 @@ class GatedDeltaBlock(Architecture[State]):
         self.norm = LayerNorm(width)
         self.delta = GatedDelta(width, heads=heads, head_size=head_size, key=delta_key)
 
-    def initial_state(self) -> State:
-        """The layer's."""
-        return self.delta.initial_state()
-
-    def read(self, x: Float[Array, "*time in"]) -> tuple[Array, Any]:
-        """The residual stream, and what the layer makes of it alone."""
-        u = self.enter(x)
-        return u, self.delta.read(self.norm(u))
-
-    def step(
-        self, state: State, x: tuple[Array, Any], reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
-        """One step."""
-        u, projected = x
-        state, y = self.delta.step(state, projected, reset)
-        return state, u + y
-
-    def unroll(
-        self, state: State, xs: tuple[Array, Any], resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
-        """All steps of a chunk at once."""
-        us, projected = xs
-        state, ys = self.delta.unroll(state, projected, resets)
-        return state, us + ys
+    @property
+    def layer(self) -> GatedDelta:
+        """The gated delta rule."""
+        return self.delta

@@ -12,9 +12,9 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, cleared
-from clew.memory.recurrence import Times, recur, times
+from clew.memory.chunkwise import gated_delta_rule, in_chunks
+from clew.memory.recurrence import MatVec, matvec, recur
 from clew.memory.registry import register
-from clew.memory.time import delta_rule, in_chunks
 from clew.validate import whole_number
 
 
@@ -55,7 +55,7 @@ class Read(NamedTuple):
     """W_x x."""
 
 
-class GatedDeltaNet(Architecture[State]):
+class GatedDeltaNet(Architecture[State, Read]):
     """An associative memory that depends on the inputs alone, read by a tanh recurrence:
 
         q, k = W_q x / |W_q x|, W_k x / |W_k x|,   v = W_v x
@@ -116,7 +116,7 @@ class GatedDeltaNet(Architecture[State]):
         self, state: State, xs: Read, resets: Bool[Array, " time"]
     ) -> tuple[State, Float[Array, "time width"]]:
         """The memory of all steps of a chunk at once; then the tanh recurrence."""
-        memory, read = in_chunks(delta_rule, state.memory, *xs.association, resets)
+        memory, read = in_chunks(gated_delta_rule, state.memory, *xs.association, resets)
         drive = self._drive(xs.drive, read)
         hs = recur(_advance, self.of_state.weight, state.h, drive, resets)
         return State(memory, hs[-1]), hs
@@ -131,6 +131,6 @@ def _advance(
     u: Float[Array, "width width"],
     h: Float[Array, " width"],
     drive: Float[Array, " width"],
-    times: Times = times,
+    matvec: MatVec = matvec,
 ) -> Float[Array, " width"]:
-    return jnp.tanh(drive + times(u, h))
+    return jnp.tanh(drive + matvec(u, h))

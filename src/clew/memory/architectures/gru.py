@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared
-from clew.memory.recurrence import Times, recur, times
+from clew.memory.recurrence import MatVec, matvec, recur
 from clew.memory.registry import register
 
 State = Float[Array, " width"]
@@ -27,7 +27,7 @@ class OfState(NamedTuple):
 
 
 @register("GRU")
-class GRU(Architecture[State]):
+class GRU(Architecture[State, Float[Array, "*time rows"]]):
     """Gated recurrent unit, layer-normalised as in the study, or torch's.
 
     In Cho's order, with one norm over both gates:
@@ -88,20 +88,20 @@ class GRU(Architecture[State]):
 
 
 def _advance(
-    u: OfState, h: State, from_input: Float[Array, " rows"], times: Times = times
+    u: OfState, h: State, from_input: Float[Array, " rows"], matvec: MatVec = matvec
 ) -> State:
     w = len(h)
     to_gates, to_candidate = from_input[: 2 * w], from_input[2 * w :]
-    from_gates = times(u.gates.weight, h)
+    from_gates = matvec(u.gates.weight, h)
     if u.gate_norm is None or u.candidate_norm is None:
         assert u.gates.bias is not None
         assert u.candidate.bias is not None
         gates = jax.nn.sigmoid(to_gates + from_gates + u.gates.bias)
-        recalled = gates[:w] * (times(u.candidate.weight, h) + u.candidate.bias)
+        recalled = gates[:w] * (matvec(u.candidate.weight, h) + u.candidate.bias)
         candidate = jnp.tanh(to_candidate + recalled)
     else:
         gates = jax.nn.sigmoid(u.gate_norm(to_gates + from_gates))
-        recalled = times(u.candidate.weight, gates[:w] * h)
+        recalled = matvec(u.candidate.weight, gates[:w] * h)
         candidate = jnp.tanh(u.candidate_norm(to_candidate + recalled))
     z = gates[w:]
     return z * h + (1 - z) * candidate

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, cleared
-from clew.memory.recurrence import Times, recur, times
+from clew.memory.recurrence import MatVec, matvec, recur
 from clew.memory.registry import register
 
 
@@ -31,7 +31,7 @@ class OfState(NamedTuple):
 
 
 @register("LSTM")
-class LSTM(Architecture[State]):
+class LSTM(Architecture[State, Float[Array, "*time rows"]]):
     """Long short-term memory, layer-normalised as in the study, or torch's.
 
     One norm over the four gates, one on the cell before it is shown:
@@ -89,9 +89,9 @@ class LSTM(Architecture[State]):
 
 
 def _advance(
-    u: OfState, state: State, from_input: Float[Array, " rows"], times: Times = times
+    u: OfState, state: State, from_input: Float[Array, " rows"], matvec: MatVec = matvec
 ) -> State:
-    gates = from_input + times(u.gates.weight, state.h)
+    gates = from_input + matvec(u.gates.weight, state.h)
     if u.gates.bias is not None:
         gates += u.gates.bias
     i, f, g, o = jnp.split(gates if u.gate_norm is None else u.gate_norm(gates), 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,10 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, decay_rates, linear, rms
-from clew.memory.base import Architecture, cleared
+from clew.memory.base import Recurrent, cleared
+from clew.memory.block import ResidualBlock
+from clew.memory.chunkwise import in_chunks, linear_attention
 from clew.memory.convolution import ShortConvolution, Window
 from clew.memory.registry import register
-from clew.memory.time import decaying_sum, in_chunks
 from clew.validate import divides, whole_number
 
 
@@ -28,7 +29,7 @@ Projected = tuple[Array, Array, Array]
 """z, u, dt."""
 
 
-class Mixer(eqx.Module):
+class Mixer(Recurrent[State, Projected]):
     """Dao & Gu (2024), one group:
 
         z, u, δ = W_in x
@@ -93,7 +94,7 @@ class Mixer(eqx.Module):
         z, u, dt = xs
         window, filtered = self.convolution.unroll(state.window, u, resets)
         v, b, c = self._divide(filtered)
-        each = jax.vmap(decaying_sum, in_axes=(0, None, None, 1, 1, None), out_axes=(0, 1))
+        each = jax.vmap(linear_attention, in_axes=(0, None, None, 1, 1, None), out_axes=(0, 1))
         weighted = dt[:, :, None] * v
         inputs = (c, b, weighted, self._log_decay(dt), resets)
         total, read = in_chunks(each, state.sum, *inputs)
@@ -118,15 +119,10 @@ class Mixer(eqx.Module):
 
 
 @register("Mamba-2")
-class Mamba2(Architecture[State]):
+class Mamba2(ResidualBlock[State, Projected]):
     """State-space model whose decay depends on the input: u = W x,  y = u + Mixer(LN(u))."""
 
-    enter: Linear
-    norm: LayerNorm
     mixer: Mixer
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    parallel = True
 
     def __init__(
         self,
@@ -147,27 +143,7 @@ class Mamba2(Architecture[State]):
         self.norm = LayerNorm(width)
         self.mixer = Mixer(width, heads=heads, states=states, expand=expand, key=mixer_key)
 
-    def initial_state(self) -> State:
-        """The mixer's."""
-        return self.mixer.initial_state()
-
-    def read(self, x: Float[Array, "*time in"]) -> tuple[Array, Any]:
-        """The residual stream, and what the layer makes of it alone."""
-        u = self.enter(x)
-        return u, self.mixer.read(self.norm(u))
-
-    def step(
-        self, state: State, x: tuple[Array, Any], reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
-        """One step."""
-        u, projected = x
-        state, y = self.mixer.step(state, projected, reset)
-        return state, u + y
-
-    def unroll(
-        self, state: State, xs: tuple[Array, Any], resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
-        """All steps of a chunk at once."""
-        us, projected = xs
-        state, ys = self.mixer.unroll(state, projected, resets)
-        return state, us + ys
+    @property
+    def layer(self) -> Mixer:
+        """The mixer."""
+        return self.mixer

@@ -12,7 +12,7 @@ from clew.memory.registry import register
 
 
 @register("Memoryless")
-class Memoryless(Architecture[tuple[()]]):
+class Memoryless(Architecture[tuple[()], Float[Array, "*time width"]]):
     """No memory, the control: y_t = W x_t + b."""
 
     linear: Linear

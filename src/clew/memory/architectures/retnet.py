@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from clew.layers import LayerNorm, Linear, linear
 from clew.memory.architectures.retnet_block import RetNetBlock
 from clew.memory.base import Architecture, cleared
+from clew.memory.chunkwise import in_chunks, linear_attention
 from clew.memory.registry import register
-from clew.memory.time import decaying_sum, in_chunks
 from clew.validate import divides
 
 State = Float[Array, "head key value"]
@@ -27,7 +27,7 @@ def make_retnet(
     return (RetNetBlock if full_block else RetNet)(in_size, width, heads=heads, key=key)
 
 
-class RetNet(Architecture[State]):
+class RetNet(Architecture[State, list[Float[Array, "*time head size"]]]):
     """Retention alone, as in the study:
 
         q, k, v = W_q x̂, W_k x̂ / √d, W_v x̂,   x̂ = LN(x)
@@ -78,7 +78,7 @@ class RetNet(Architecture[State]):
     ) -> tuple[State, Float[Array, "time width"]]:
         """All steps of a chunk at once."""
         decays = jnp.broadcast_to(log_decay(self.heads, xs[0].dtype), xs[0].shape[:2])
-        each = jax.vmap(decaying_sum, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
+        each = jax.vmap(linear_attention, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
         state, read = in_chunks(each, state, *xs, decays, resets)
         return state, self._show(read)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,8 +11,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, rms
-from clew.memory.base import Architecture, cleared
-from clew.memory.time import decay_over, decaying_sum, in_chunks
+from clew.memory.base import Recurrent, cleared
+from clew.memory.block import ResidualBlock
+from clew.memory.chunkwise import decay_over, in_chunks, linear_attention
 from clew.validate import BadInput
 
 
@@ -27,7 +28,7 @@ Projected = tuple[Array, Array, Array, Array]
 """Query, key, value, gate."""
 
 
-class Retention(eqx.Module):
+class Retention(Recurrent[State, Projected]):
     """Multi-scale retention. Keys and queries turn with time; what counts is their difference:
 
         q, k, v = W_q x, W_k x / √d, W_v x
@@ -101,7 +102,7 @@ class Retention(eqx.Module):
         forward = -place[:, None, None] * self._angles
         q, k = (turn_back(part[..., None], forward)[..., 0] for part in (q, k))
         decays = jnp.broadcast_to(self._log_decay, (len(q), self.heads))
-        each = jax.vmap(decaying_sum, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
+        each = jax.vmap(linear_attention, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
         total, read = each(state.sum, q, k, v, decays, resets)
         left = jax.vmap(decay_over, in_axes=(1, None))(decays, resets)
         counts = left.between.sum(-1) + left.before * state.weight[:, None]
@@ -129,18 +130,13 @@ class Retention(eqx.Module):
         return jnp.asarray(10000 ** -np.linspace(0, 1, pairs), self.keys.weight.dtype)
 
 
-class RetNetBlock(Architecture[State]):
-    """u = x + Retention(LN(x)),  y = u + FFN(LN(u)); x is first brought to the block's width."""
+class RetNetBlock(ResidualBlock[State, Projected]):
+    """u = W x,  v = u + Retention(LN(u)),  y = v + FFN(LN(v))."""
 
-    enter: Linear
-    norm: LayerNorm
     retention: Retention
     feed_norm: LayerNorm
     up: Linear
     down: Linear
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    parallel = True
 
     def __init__(self, in_size: int, width: int, *, heads: int, key: PRNGKeyArray):
         if width // heads % 2:
@@ -155,32 +151,13 @@ class RetNetBlock(Architecture[State]):
         self.up = linear(keys[2], 2 * width, width, bias=True)
         self.down = linear(keys[3], width, 2 * width, bias=True)
 
-    def initial_state(self) -> State:
-        """Retention's."""
-        return self.retention.initial_state()
+    @property
+    def layer(self) -> Retention:
+        """Retention."""
+        return self.retention
 
-    def read(self, x: Float[Array, "*time in"]) -> tuple[Array, Any]:
-        """The residual stream, and what the layer makes of it alone."""
-        u = self.enter(x)
-        return u, self.retention.read(self.norm(u))
-
-    def step(
-        self, state: State, x: tuple[Array, Any], reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
-        """One step."""
-        u, projected = x
-        state, y = self.retention.step(state, projected, reset)
-        return state, self._finish(u + y)
-
-    def unroll(
-        self, state: State, xs: tuple[Array, Any], resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
-        """All steps of a chunk at once."""
-        us, projected = xs
-        state, ys = self.retention.unroll(state, projected, resets)
-        return state, self._finish(us + ys)
-
-    def _finish(self, u: Float[Array, "*time width"]) -> Float[Array, "*time width"]:
+    def finish(self, u: Float[Array, "*time width"]) -> Float[Array, "*time width"]:
+        """The feed-forward layer, with a residual connection of its own."""
         return u + self.down(jax.nn.gelu(self.up(self.feed_norm(u))))
 
 

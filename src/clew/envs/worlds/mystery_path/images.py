@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from functools import cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +21,8 @@ from clew.envs.worlds.mystery_path.sprites import SPRITES, TILE
 
 if TYPE_CHECKING:
     from clew.envs.worlds.mystery_path.world import State
+
+A = TypeVar("A", np.ndarray, Array)
 
 GOAL = np.array((0, 255, 0), np.uint8)
 ORIGIN = np.array((0, 0, 255), np.uint8)
@@ -63,7 +65,7 @@ class Images:
             symbol = symbol * len(self._border) + jnp.asarray(place)[state.level.goal]
         return symbol
 
-    def draw(self, symbol: Any, xp: ModuleType = np) -> Any:
+    def draw(self, symbol: A, xp: ModuleType = np) -> A:
         """The images with these numbers; with `xp=jax.numpy` it can be traced.
 
         Every pixel is looked up: in the sprite where it lies on the agent's tile and the sprite

@@ -8,7 +8,7 @@ open node changes the node's parent but not its cost.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -163,7 +163,7 @@ def find_path(
 
 
 def _trace(parent: Int[Array, " tile"], goal: Int[Array, ""]) -> Bool[Array, " tile"]:
-    def back(carry: tuple[Any, Any]) -> tuple[Any, Any]:
+    def back(carry: tuple[Array, Array]) -> tuple[Array, Array]:
         tile, path = carry
         return parent[tile], path | (jnp.arange(len(path)) == tile)
 

@@ -9,11 +9,14 @@ linear in time. Long sequences are cut into chunks that hand the state on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PyTree
+
+S = TypeVar("S")
+Y = TypeVar("Y")
 
 CHUNK = 64
 
@@ -37,7 +40,7 @@ def decay_over(log_decay: Float[Array, " time"], resets: Bool[Array, " time"]) -
     return Decay(between, jnp.exp(jnp.where(episode == 0, total, -jnp.inf)))
 
 
-def decaying_sum(
+def linear_attention(
     state: Float[Array, "key value"],
     q: Float[Array, "time key"],
     k: Float[Array, "time key"],
@@ -52,7 +55,7 @@ def decaying_sum(
     return state, y
 
 
-def delta_rule(
+def gated_delta_rule(
     state: Float[Array, "key value"],
     q: Float[Array, "time key"],
     k: Float[Array, "time key"],
@@ -97,7 +100,9 @@ def unit_lower_inverse(lower: Float[Array, "size size"]) -> Float[Array, "size s
     return blocks[0, :size, :size]
 
 
-def in_chunks(one_chunk: Callable[..., tuple[Any, Any]], state: Any, *inputs: Any) -> Any:
+def in_chunks(
+    one_chunk: Callable[..., tuple[S, Y]], state: S, *inputs: PyTree[Float[Array, "time ..."]]
+) -> tuple[S, Y]:
     """Run `one_chunk(state, *inputs)` over as many chunks as the inputs' leading axis needs."""
     steps = jax.tree.leaves(inputs)[0].shape[0]
     if steps <= CHUNK:

@@ -1,0 +1,59 @@
+"""The residual block around a layer that remembers: RetNet's, GatedDeltaNet's and Mamba-2's."""
+
+from __future__ import annotations
+
+import abc
+from typing import Generic, TypeVar
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float
+
+from clew.layers import LayerNorm, Linear
+from clew.memory.base import Architecture, Recurrent
+
+S = TypeVar("S")
+X = TypeVar("X")
+
+
+class ResidualBlock(Architecture[S, tuple[Float[Array, "*time width"], X]], Generic[S, X]):
+    """u = W x,  y = finish(u + layer(LN(u)))."""
+
+    enter: Linear
+    norm: LayerNorm
+    in_size: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+    parallel = True
+
+    @property
+    @abc.abstractmethod
+    def layer(self) -> Recurrent[S, X]:
+        """What remembers."""
+
+    def finish(self, u: Float[Array, "*time width"]) -> Float[Array, "*time width"]:
+        """What comes after; nothing unless overridden."""
+        return u
+
+    def initial_state(self) -> S:
+        """The layer's."""
+        return self.layer.initial_state()
+
+    def read(self, x: Float[Array, "*time in"]) -> tuple[Float[Array, "*time width"], X]:
+        """The residual stream u, and what the layer makes of it without its state."""
+        u = self.enter(x)
+        return u, self.layer.read(self.norm(u))
+
+    def step(
+        self, state: S, x: tuple[Float[Array, " width"], X], reset: Bool[Array, ""]
+    ) -> tuple[S, Float[Array, " width"]]:
+        """One step."""
+        u, projected = x
+        state, y = self.layer.step(state, projected, reset)
+        return state, self.finish(u + y)
+
+    def unroll(
+        self, state: S, xs: tuple[Float[Array, "time width"], X], resets: Bool[Array, " time"]
+    ) -> tuple[S, Float[Array, "time width"]]:
+        """All steps of a chunk at once."""
+        us, projected = xs
+        state, ys = self.layer.unroll(state, projected, resets)
+        return state, self.finish(us + ys)
