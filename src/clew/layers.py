@@ -104,7 +104,7 @@ class LayerNorm(eqx.Module):
 
 
 def gelu(x: Float[Array, "*any"]) -> Float[Array, "*any"]:
-    """x Φ(x), by erf: jax's own, by erfc, is a hundred operations wherever it stands."""
+    """x Φ(x) by erf: jax's own uses erfc, which compiles to about a hundred operations."""
     return x * (1 + jax.lax.erf(x * 0.5**0.5)) / 2
 
 

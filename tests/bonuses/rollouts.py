@@ -29,6 +29,7 @@ class Unlisted(Environment):
 
     horizon_: int = 40
 
+    obs_dtype, obs_high = np.dtype(np.uint8), 4
     event_names = ("step",)
     rewards: ClassVar[Rewards] = {"sparse": lambda world: {}}
 
@@ -39,14 +40,6 @@ class Unlisted(Environment):
     @property
     def obs_shape(self) -> tuple[int, ...]:
         return (2, 2)
-
-    @property
-    def obs_dtype(self) -> np.dtype:
-        return np.dtype(np.uint8)
-
-    @property
-    def obs_high(self) -> int:
-        return 4
 
     @property
     def horizon(self) -> int:

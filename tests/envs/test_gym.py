@@ -136,7 +136,7 @@ def test_vector_form_agrees_with_the_single_one() -> None:
     world = env.world  # type: ignore[attr-defined]
     rng = np.random.default_rng(1)
     for _ in range(60):
-        before = jax.device_get(env._state)  # type: ignore[attr-defined]
+        before = jax.device_get(env._states)  # type: ignore[attr-defined]
         was_over = env._ended.copy()  # type: ignore[attr-defined]
         actions = rng.integers(7, size=4)
         obs, reward, terminated, _, _ = env.step(actions)
@@ -154,11 +154,11 @@ def test_vector_form_plays_every_level_once_and_restocks() -> None:
     n = 3
     env = make_vec("clew/TinyReproduce-v0", n, k=6, v=50)
     env.reset(seed=0)
-    sequences = [env._state.sequence]  # type: ignore[attr-defined]
+    sequences = [env._states.sequence]  # type: ignore[attr-defined]
     ended = np.zeros(n, bool)
     for _ in range(7 * 3 * STOCK):
         _, _, terminated, truncated, info = env.step(np.zeros(n, int))
-        state = env._state  # type: ignore[attr-defined]
+        state = env._states  # type: ignore[attr-defined]
         if ended.any():
             assert (np.asarray(state.t)[ended] == 0).all()
             sequences.append(np.asarray(state.sequence)[ended])

@@ -1,9 +1,8 @@
-"""Endless play: when an episode ends the next level begins.
+"""Automatic resets: when an episode ends, the next level begins.
 
 Drawing a level can cost a hundred times a step (MysteryPath searches for a path), and under `vmap`
-every step would pay for it. So a stock of levels for a whole stretch of steps is laid out first,
-all at once, and an ended episode only picks up the next one. Should the stock run out, levels are
-drawn on the spot: slower, never wrong.
+every step would pay for it. So the levels of a whole rollout are drawn first, all at once, and an
+ended episode takes the next one. If they run out, a level is drawn on the spot: slower, as right.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ S = TypeVar("S")
 
 
 class Running(NamedTuple):
-    """One environment in the middle of a stretch."""
+    """One environment in the middle of a rollout."""
 
     state: PyTree
     obs: Shaped[Array, "*obs"]
     """What the agent sees now: the first observation of a new episode if the last one ended."""
     used: Int[Array, ""]
-    """How many levels have been begun in this stretch; set it to 0 when a new stock is laid out."""
+    """How many of the levels have been begun; set it to 0 when new ones are drawn."""
 
 
 def lay_out(env: Environment[L, S], key: PRNGKeyArray, steps: int) -> L:
-    """Draw a stock of levels for one environment and `steps` steps, stacked."""
+    """Draw levels for `steps` steps of one environment, stacked."""
     return jax.vmap(env.level)(jax.random.split(key, steps // env.typical_length + 1))
 
 

@@ -50,6 +50,10 @@ class Environment(abc.ABC, Generic[L, S]):
     """
 
     event_names: ClassVar[tuple[str, ...]]
+    obs_dtype: ClassVar[np.dtype]
+    """Dtype of a decoded observation, as in the original package."""
+    obs_high: ClassVar[int]
+    """Largest entry of a decoded observation (the least is 0): divide by it to get [0, 1]."""
     rewards: ClassVar[Rewards]
     """Reward variants by name: functions from the world to the price of every event that has one.
 
@@ -77,16 +81,6 @@ class Environment(abc.ABC, Generic[L, S]):
     @abc.abstractmethod
     def obs_shape(self) -> tuple[int, ...]:
         """Shape of a decoded observation."""
-
-    @property
-    @abc.abstractmethod
-    def obs_dtype(self) -> np.dtype:
-        """Dtype of a decoded observation, as in the original package."""
-
-    @property
-    @abc.abstractmethod
-    def obs_high(self) -> int:
-        """Largest entry of a decoded observation (the least is 0): divide by it to get [0, 1]."""
 
     @property
     def alphabet(self) -> np.ndarray | None:

@@ -219,24 +219,10 @@ def _split(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
     return after, now
 
 
-@partial(jax.jit, static_argnames="env")
-def _reset(env: Environment[L, S], key: PRNGKeyArray) -> tuple[S, Array]:
-    return env.reset(key)
-
-
-@partial(jax.jit, static_argnames="env")
-def _step(env: Environment[L, S], state: S, action: Array, key: PRNGKeyArray) -> tuple[S, Step]:
-    return env.step(state, action, key)
-
-
-@partial(jax.jit, static_argnames="env")
-def _decode(env: Environment, obs: Shaped[Array, "*obs"]) -> Array:
-    return env.decode(obs)
-
-
-@partial(jax.jit, static_argnames="env")
-def _info(env: Environment, states: PyTree) -> dict[str, Array]:
-    return jax.vmap(env.info)(states)
+_reset = jax.jit(lambda env, key: env.reset(key), static_argnums=0)
+_step = jax.jit(lambda env, *arguments: env.step(*arguments), static_argnums=0)
+_decode = jax.jit(lambda env, obs: env.decode(obs), static_argnums=0)
+_info = jax.jit(lambda env, states: jax.vmap(env.info)(states), static_argnums=0)
 
 
 @partial(jax.jit, static_argnames=("env", "n"))

@@ -20,14 +20,10 @@ F = TypeVar("F", bound="Callable[..., Environment]")
 environments: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
 
 
-def make(name: str, /, **options: object) -> Environment:
-    """Make the world called `name`; `names()` lists them, and each documents its options."""
-    return environments.make(name, **options)
-
-
-def names() -> tuple[str, ...]:
-    """The names that `make` accepts."""
-    return environments.names()
+make = environments.make
+"""Makes the world called `name`; `names()` lists them, and each documents its options."""
+names = environments.names
+"""The names that `make` accepts."""
 
 
 def reward_names(name: str) -> tuple[str, ...]:

@@ -36,31 +36,31 @@ class ShortConvolution(eqx.Module):
         episode = jnp.cumsum(resets)
         y = self._of_window(window, episode)
         for ago in range(min(past + 1, time)):
-            same = _later(episode, ago, -1) == episode
-            y += jnp.where(same[:, None], _later(xs, ago), 0) * self.weight[:, past - ago]
+            same = _shifted(episode, ago, -1) == episode
+            y += jnp.where(same[:, None], _shifted(xs, ago), 0) * self.weight[:, past - ago]
         if self.bias is not None:
             y += self.bias
         recent = jnp.concatenate((window[time:], xs[-past:]))
         # the window before the chunk belongs to episode 0, which the first reset ends
-        told = jnp.concatenate((jnp.zeros(past, episode.dtype), episode))[-past:]
-        return jnp.where((told == episode[-1])[:, None], recent, 0), jax.nn.silu(y)
+        owner = jnp.concatenate((jnp.zeros(past, episode.dtype), episode))[-past:]
+        return jnp.where((owner == episode[-1])[:, None], recent, 0), jax.nn.silu(y)
 
     def _of_window(
         self, window: Window, episode: Int[Array, " time"]
     ) -> Float[Array, "time channel"]:
-        """What the first steps still see of the window.
+        """The part of the sum that the window contributes to the first steps.
 
-        By itself: to lay it before the inputs would be to copy all of them.
+        It is computed apart: to concatenate window and inputs would copy all inputs.
         """
         past, time = len(window), len(episode)
         y = jnp.zeros_like(window)
         for tap in range(past):
-            y += _later(window, -tap) * self.weight[:, tap]
+            y += _shifted(window, -tap) * self.weight[:, tap]
         y = jnp.where((episode[:past] == 0)[:, None], y[:time], 0)
         return jnp.pad(y, ((0, max(0, time - past)), (0, 0)))
 
 
-def _later(x: Array, steps: int, filling: int = 0) -> Array:
-    """Moved along the first axis."""
+def _shifted(x: Array, steps: int, filling: int = 0) -> Array:
+    """Shifted along the first axis by so many steps, the gap filled."""
     edges = [(steps, -steps, 0)] + [(0, 0, 0)] * (x.ndim - 1)
     return jax.lax.pad(x, jnp.asarray(filling, x.dtype), edges)

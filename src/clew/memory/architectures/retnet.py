@@ -5,11 +5,10 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear
-from clew.memory.architectures.retnet_block import RetNetBlock
+from clew.memory.architectures.retnet_block import RetNetBlock, log_decay
 from clew.memory.base import Architecture, cleared
 from clew.memory.chunkwise import in_chunks, linear_attention
 from clew.memory.registry import register
@@ -84,8 +83,3 @@ class RetNet(Architecture[State, list[Float[Array, "*time head size"]]]):
 
     def _show(self, read: Float[Array, "*time head value"]) -> Float[Array, "*time width"]:
         return self.out_norm(self.out(read.reshape(*read.shape[:-2], self.width)))
-
-
-def log_decay(heads: int, dtype: jnp.dtype) -> Float[Array, " head"]:
-    """log γ_h."""
-    return jnp.asarray(np.log1p(-(2.0 ** (-5 - np.arange(heads)))), dtype)

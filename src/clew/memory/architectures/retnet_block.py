@@ -120,8 +120,7 @@ class Retention(Recurrent[State, Projected]):
 
     @property
     def _log_decay(self) -> Float[Array, " head"]:
-        decay = np.log1p(-(2.0 ** (-5 - np.arange(self.heads))))
-        return jnp.asarray(decay, self.keys.weight.dtype)
+        return log_decay(self.heads, self.keys.weight.dtype)
 
     @property
     def _angles(self) -> Float[Array, " pair"]:
@@ -159,6 +158,11 @@ class RetNetBlock(ResidualBlock[State, Projected]):
     def finish(self, u: Float[Array, "*time width"]) -> Float[Array, "*time width"]:
         """The feed-forward layer, with a residual connection of its own."""
         return u + self.down(jax.nn.gelu(self.up(self.feed_norm(u))))
+
+
+def log_decay(heads: int, dtype: jnp.dtype) -> Float[Array, " head"]:
+    """log γ_h,  γ_h = 1 − 2^(−5−h)."""
+    return jnp.asarray(np.log1p(-(2.0 ** (-5 - np.arange(heads)))), dtype)
 
 
 def turn_back(

@@ -53,6 +53,7 @@ class MemoryS(Environment[Level, State]):
     max_steps: int | None = None
     """Steps before truncation; 5 size² unless given."""
 
+    obs_dtype, obs_high = np.dtype(np.uint8), 1
     event_names = ("goal", "wrong", "lateness", "move", "revisit", "step")
     rewards: ClassVar[Rewards] = {
         "sparse": lambda world: {"goal": 1.0},
@@ -93,16 +94,6 @@ class MemoryS(Environment[Level, State]):
     def obs_shape(self) -> tuple[int, ...]:
         """Column, row, bits."""
         return (int(self.view), int(self.view), 20)
-
-    @property
-    def obs_dtype(self) -> np.dtype:
-        """Bytes, as MiniGrid's one-hot wrapper gives them."""
-        return np.dtype(np.uint8)
-
-    @property
-    def obs_high(self) -> int:
-        """All entries are 0 or 1."""
-        return 1
 
     @property
     def alphabet(self) -> np.ndarray:

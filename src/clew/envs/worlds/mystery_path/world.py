@@ -62,6 +62,7 @@ class MysteryPath(Environment[Level, State]):
     max_steps: int = 128
     """Steps in an episode."""
 
+    obs_dtype, obs_high = np.dtype(np.uint8), 255
     event_names = ("goal", "fall", "progress", "revisit", "returned", "step")
     rewards: ClassVar[Rewards] = {
         "sparse": lambda world: {"goal": 1.0},
@@ -110,16 +111,6 @@ class MysteryPath(Environment[Level, State]):
     def obs_shape(self) -> tuple[int, ...]:
         """84×84×3 in the study."""
         return (self.size * TILE, self.size * TILE, 3)
-
-    @property
-    def obs_dtype(self) -> np.dtype:
-        """Bytes."""
-        return np.dtype(np.uint8)
-
-    @property
-    def obs_high(self) -> int:
-        """Bytes."""
-        return 255
 
     @property
     def alphabet(self) -> np.ndarray | None:

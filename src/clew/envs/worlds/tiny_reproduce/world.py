@@ -51,6 +51,7 @@ class TinyReproduce(Environment[Level, State]):
     order: Literal["reverse", "forward"] = "reverse"
     """Play the last token first, as in the study, or the first one first."""
 
+    obs_dtype, obs_high = np.dtype(np.float32), 1
     event_names = ("correct", "wrong", "total", "step")
     rewards: ClassVar[Rewards] = {
         "dense": lambda world: {"correct": 1 / world.k},
@@ -82,16 +83,6 @@ class TinyReproduce(Environment[Level, State]):
     def obs_shape(self) -> tuple[int, ...]:
         """[watch, play, onehot(v)]."""
         return (2 + self.v,)
-
-    @property
-    def obs_dtype(self) -> np.dtype:
-        """Floats, as in the study."""
-        return np.dtype(np.float32)
-
-    @property
-    def obs_high(self) -> int:
-        """All entries are 0 or 1."""
-        return 1
 
     @property
     def alphabet(self) -> np.ndarray:
