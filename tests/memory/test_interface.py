@@ -17,6 +17,7 @@ from clew.memory.architectures.lstm import LSTM
 from clew.memory.chunkwise import unit_lower_inverse
 from clew.memory.description import describe, table
 from clew.validate import BadInput
+from tests.memory.conftest import build
 
 KEY = jax.random.key(0)
 
@@ -97,3 +98,18 @@ def test_unit_lower_inverse_with_equal_keys() -> None:
     lower = jnp.tril(jnp.ones((64, 64)), -1)
     expected = np.eye(64) - np.eye(64, k=-1)
     np.testing.assert_allclose(unit_lower_inverse(lower), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("variant", "parts"),
+    [
+        ("Mamba-2", "enter norm mixer"),
+        ("GatedDeltaNet, full block", "enter norm delta"),
+        ("RetNet, full block", "enter norm retention feed_norm up down"),
+    ],
+)
+def test_names_of_weights_in_stores_stay(variant: str, parts: str) -> None:
+    """The blocks share their code, but a checkpoint names each one's parts as it always has."""
+    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(build(variant))]
+    names = [jax.tree_util.keystr(path[:1], simple=True) for path in paths]
+    assert list(dict.fromkeys(names)) == parts.split()
