@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,7 +44,7 @@ def small() -> str:
 
 def proofs(expected: str = "amplify") -> dict[tuple[str, str], TaskVerdict]:
     tally = {"pairs": 7, "unpoolable": 0}
-    summary = {
+    summary: Any = {
         "states": 12, "discount": "9/10", "verdict": "sparse", "witness": {"states": 1},
         "profile": {"all": tally, "path": tally, "cue": {"pairs": 3, "unpoolable": 2}},
         "expected_effect_of_a_bonus": expected, "reasons": ["so it is"], "limits": ["no more"],
@@ -79,7 +80,7 @@ def test_the_proof_stands_beside_the_measurement(small: str) -> None:
     assert len(rows) == 1 + 4  # two rewards, two bonuses
     sparse = [row for row in rows if "MPG / sparse" in row]
     for row in sparse:
-        assert "its small relative with size=3 (12 states, γ = 9/10)" in row
+        assert "a smaller version of it, with size=3 (12 states, γ = 9/10)" in row
         assert "structurally sparse (a machine of 1 state encodes it and is not perfect)" in row
         assert "cue (2 of 3 pairs)" in row
         assert "amplify" in row

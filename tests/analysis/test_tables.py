@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.analysis import Results, Statistics, published, published_success
-from clew.analysis.stats.training import steps_to_sustain
+from clew.analysis.stats.curves import steps_to_sustain
 from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
 from clew.analysis.tables.grid import tex, word
 from clew.analysis.tables.success import success_tables

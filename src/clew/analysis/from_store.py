@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from clew.analysis.formatting import listed
 from clew.analysis.hyperparameters import (
     ArmName,
     Config,
     Hyperparameters,
     differing,
     hyperparameters,
-    listed,
     name_arms,
 )
 from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
@@ -210,7 +210,7 @@ def _swept(results: Results) -> list[str]:
     for task, coef in usual.items():
         mine = results.only(**dict(zip(by, task, strict=True))).runs["bonus_coef"]
         if mine.nunique() > 1:
-            every = listed([f"{value:g}" for value in sorted(mine.unique())])
+            every = listed((f"{value:g}" for value in sorted(mine.unique())), "or")
             notes.append(
                 f"{task[2]} on {task[0]} / {task[1]} was trained with λ = {every}; everything but "
                 f"the table of the sweep is about λ = {coef:g}."
@@ -237,9 +237,9 @@ def _configuration(
     found = {}
     for name, group in sorted(by_world.items()):
         fields = dict.fromkeys(field for chosen in group for field in chosen)
-        values = ((f, listed([chosen.get(f, "unset") for chosen in group])) for f in fields)
+        values = ((f, listed((chosen.get(f, "unset") for chosen in group), "or")) for f in fields)
         found[name] = ", ".join(f"{field} {value}" for field, value in values)
     for field in ("device", "clew", "commit", "jax", "python"):
         if values := [about[field] for about in provenances if about.get(field)]:
-            found[f"trained with {field}"] = listed(values)
+            found[f"trained with {field}"] = listed(values, "or")
     return found

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from clew.analysis.formatting import listed
 from clew.store import bracketed, canonical, world_name
 
 Config = Mapping[str, Any]
@@ -59,12 +60,6 @@ def differing(group: Sequence[Hyperparameters]) -> list[str]:
     """Fields that do not have one value in all of them."""
     fields = sorted({field for chosen in group for field in chosen})
     return [f for f in fields if len({_key(chosen, [f]) for chosen in group}) > 1]
-
-
-def listed(values: Sequence[object]) -> str:
-    """Each value once: '0.001 or 0.003'."""
-    words = list(dict.fromkeys(str(value) for value in values))
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 
 def _plain_name(config: Config) -> ArmName:
@@ -134,7 +129,7 @@ def _differences_within_tasks(arms: Sequence[ArmName], configs: Sequence[Config]
         by_task[arm.environment, arm.reward].append(hyperparameters(config))
     return [
         f"The arms of {' / '.join(task)} were not trained alike: {field} is "
-        f"{listed([chosen.get(field, 'unset') for chosen in group])}."
+        f"{listed((chosen.get(field, 'unset') for chosen in group), 'or')}."
         for task, group in sorted(by_task.items())
         for field in differing(group)
     ]

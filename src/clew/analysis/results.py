@@ -19,6 +19,10 @@ from clew.validate import BadInput, hint, known_names, listing
 TASK = ("environment", "reward")
 ARM = (*TASK, "architecture", "bonus")
 RUN = (*ARM, "bonus_coef", "seed")
+NEVER = -1
+"""What `first_success` says of a run that never succeeded."""
+Record = dict[str, Any]
+"""A row of a table, by column."""
 STATUSES = ("finished", "diverged", "failed", "missing", "running")
 
 RUNS = {
@@ -32,7 +36,7 @@ RUNS = {
     "bonus_coef": "λ that the bonus is multiplied with",
     "steps": "environment steps taken",
     "seconds": "device seconds: for a run in a pack, its share of the pack's",
-    "first_success": "environment steps before the first success; −1 for never",
+    "first_success": "environment steps before the first success; `NEVER` for never",
     "falls": "a whole episode's, mean over the final 20% of evaluations",
     "final_success": "success of the last evaluation",
     "normalised": "bonus a step before λ, mean over training (the paper's raw b)",
@@ -191,7 +195,7 @@ def _curve(
     return frame.sort_values([*RUN, "steps"], kind="stable").reset_index(drop=True)
 
 
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def records(frame: pd.DataFrame) -> list[Record]:
     """Rows as dictionaries."""
     return frame.to_dict("records")  # type: ignore[return-value]
 

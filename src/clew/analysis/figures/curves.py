@@ -12,8 +12,8 @@ from clew.analysis.figures.seeds import beeswarm
 from clew.analysis.figures.style import bonus_style, new, quiet_grid, styled, success_axis
 from clew.analysis.names import MEMORYLESS, NONE, bonus_label
 from clew.analysis.statistics import Statistics
+from clew.analysis.stats.curves import aligned, band
 from clew.analysis.stats.task import Task
-from clew.analysis.stats.training import aligned, band
 from clew.validate import BadInput
 
 DIAGNOSTICS = (

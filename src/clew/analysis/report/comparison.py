@@ -12,14 +12,14 @@ from clew.analysis.published import DECIMALS, SEEDS, published_success
 from clew.analysis.results import ARM, Results, records
 from clew.analysis.stats.intervals import Interval, satterthwaite, t_quantile, without_interval
 from clew.analysis.stats.task import tasks
-from clew.analysis.tables.grid import Cell, Grid, figure, word
+from clew.analysis.tables.grid import Cell, Grid, figure, in_sections, word
 from clew.validate import BadInput
 
 Arm = tuple[str, str, str, str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Summary:
+class ArmSummary:
     """What is known of an arm: enough for Welch's interval."""
 
     mean: float
@@ -34,8 +34,8 @@ class Comparison:
     """One arm, ours and theirs."""
 
     arm: Arm
-    ours: Summary
-    theirs: Summary
+    ours: ArmSummary
+    theirs: ArmSummary
     difference: Interval
     """Ours minus theirs, 95%, Welch."""
 
@@ -51,7 +51,7 @@ def compare_with_published(results: Results) -> list[Comparison]:
     """Every arm that the study published, beside ours."""
     half = 0.5 * 10.0**-DECIMALS
     theirs = {
-        tuple(row[c] for c in ARM): Summary(row["mean"], row["std"], SEEDS, half)
+        tuple(row[c] for c in ARM): ArmSummary(row["mean"], row["std"], SEEDS, half)
         for row in records(published_success())
     }
     return _compare(_summaries(results), theirs, "the published study")
@@ -64,22 +64,10 @@ def compare(results: Results, others: Results) -> list[Comparison]:
 
 def comparison_table(found: list[Comparison]) -> Grid:
     """Ours, theirs, the difference and whether 0 is in its interval."""
-    rows: list[list[Cell]] = []
-    sections = []
-    for task in dict.fromkeys(c.arm[:2] for c in found):
-        sections.append((len(rows), task_label(*task)))
-        for c in (c for c in found if c.arm[:2] == task):
-            d = c.difference
-            rows.append(
-                [
-                    word(c.arm[2]),
-                    word(bonus_label(c.arm[3])),
-                    _summary(c.ours),
-                    _summary(c.theirs),
-                    figure(formatting.estimate(d, 2, plus=True), d.estimate, detail=d.why_not),
-                    Cell(c.agreement, c.agreement, bold=c.agreement == "differs"),
-                ]
-            )
+    rows, sections = in_sections(
+        (task_label(*task), [_row(c) for c in found if c.arm[:2] == task])
+        for task in dict.fromkeys(c.arm[:2] for c in found)
+    )
     return Grid(
         name="comparison",
         caption="Ours beside theirs: mean ± std, and the difference [95%, Welch]",
@@ -93,7 +81,7 @@ def comparison_table(found: list[Comparison]) -> Grid:
     )
 
 
-def difference(ours: Summary, theirs: Summary) -> Interval:
+def difference(ours: ArmSummary, theirs: ArmSummary) -> Interval:
     """Welch's interval from summaries, widened by what rounding may hide."""
     gap, n = ours.mean - theirs.mean, (ours.n, theirs.n)
     if min(n) < 2:
@@ -108,7 +96,7 @@ def difference(ours: Summary, theirs: Summary) -> Interval:
 
 
 def _compare(
-    ours: Mapping[Arm, Summary], theirs: Mapping[Arm, Summary], whom: str
+    ours: Mapping[Arm, ArmSummary], theirs: Mapping[Arm, ArmSummary], whom: str
 ) -> list[Comparison]:
     shared = [arm for arm in ours if arm in theirs]
     if not shared:
@@ -120,8 +108,8 @@ def _compare(
     return [Comparison(a, ours[a], theirs[a], difference(ours[a], theirs[a])) for a in shared]
 
 
-def _summaries(results: Results) -> dict[Arm, Summary]:
-    found: dict[Arm, Summary] = {}
+def _summaries(results: Results) -> dict[Arm, ArmSummary]:
+    found: dict[Arm, ArmSummary] = {}
     for task in tasks(results.usual()):
         for a in task.architectures:
             for b in ("none", *task.bonuses):
@@ -129,10 +117,25 @@ def _summaries(results: Results) -> dict[Arm, Summary]:
                 if values is not None:
                     std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
                     arm = (task.environment, task.reward, a, b)
-                    found[arm] = Summary(float(values.mean()), std, len(values))
+                    found[arm] = ArmSummary(float(values.mean()), std, len(values))
     return found
 
 
-def _summary(s: Summary) -> Cell:
+def _row(c: Comparison) -> list[Cell]:
+    return [
+        word(c.arm[2]),
+        word(bonus_label(c.arm[3])),
+        _summary(c.ours),
+        _summary(c.theirs),
+        figure(
+            formatting.estimate(c.difference, 2, plus=True),
+            c.difference.estimate,
+            detail=c.difference.why_not,
+        ),
+        Cell(c.agreement, c.agreement, bold=c.agreement == "differs"),
+    ]
+
+
+def _summary(s: ArmSummary) -> Cell:
     spread = f" ± {formatting.rate(s.std)}" if math.isfinite(s.std) else ""
     return figure(formatting.rate(s.mean) + spread, s.mean, detail=f"n = {s.n}")

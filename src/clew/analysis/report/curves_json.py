@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from clew.analysis import names
 from clew.analysis.figures.style import bonus_style
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.training import band
+from clew.analysis.stats.curves import band
 from clew.validate import BadInput
 
 POINTS = 120
 """Of a curve in the page, at most; thinned by averaging neighbours."""
 
 
-def curves_payload(statistics: Statistics) -> dict[str, Any]:
+def curves_payload(statistics: Statistics) -> dict[str, object]:
     """What report.js draws: tasks, each with its steps and its arms' bands and seeds."""
     found = []
+    architectures: set[str] = set()
+    bonuses: set[str] = set()
     for task in (found.task for found in statistics.tasks):
         try:
             bands = band(statistics.usual, task.environment, task.reward)
@@ -26,21 +26,20 @@ def curves_payload(statistics: Statistics) -> dict[str, Any]:
             continue
         arms = []
         for (architecture, bonus), curve in bands.groupby(["architecture", "bonus"], sort=True):
+            architectures.add(str(architecture))
+            bonuses.add(str(bonus))
             values = task.arms.get((str(architecture), str(bonus)), np.empty(0))
-            arm: dict[str, Any] = {"architecture": architecture, "bonus": bonus}
+            arm: dict[str, object] = {"architecture": architecture, "bonus": bonus}
             arm["steps"] = _thin(curve["steps"].to_numpy(), 1)
             for column in ("mean", "low", "high"):
                 arm[column] = _thin(curve[column].clip(0, 1).to_numpy(), 1000)
             arm["seeds"] = [round(1000 * float(v)) for v in values]
             arms.append(arm)
         found.append({"label": task.label, "arms": arms})
-    every = {a["bonus"] for t in found for a in t["arms"]}
-    bonuses = names.ordered(every, tuple(names.BONUSES))
-    memories = {a["architecture"] for t in found for a in t["arms"]}
     return {
         "tasks": found,
-        "architectures": names.ordered(memories, names.ARCHITECTURES),
-        "bonuses": [_bonus(b) for b in bonuses],
+        "architectures": names.ordered(architectures, names.ARCHITECTURES),
+        "bonuses": [_bonus(b) for b in names.ordered(bonuses, tuple(names.BONUSES))],
     }
 
 

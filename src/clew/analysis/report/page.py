@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -31,33 +31,38 @@ DOES = {
     "null": "does nothing that matters",
     "inconclusive": "is not settled",
 }
+TITLE = "Does the bonus help, or is memory the bottleneck?"
 LISTED = 40
 """Unfinished runs that are named one by one before the rest is counted."""
 
 
-def write_report(statistics: Statistics, path: Path, **options: Any) -> Path:
-    """Write the page to `path`; options as in `page`."""
+class Extras(TypedDict, total=False):
+    """What a page may show besides the results."""
+
+    title: str
+    compared: list[Comparison]
+    """From `compare_with_published` or `compare`."""
+    compared_with: str
+    proofs: Proofs
+    """What was proved of (environment, reward): `clew.machines.tasks`."""
+    configuration: Mapping[str, object]
+    """Shown as it is."""
+    notes: Sequence[str]
+    """Shown before the answer."""
+    probes: object
+    """A `clew.probes.report.ProbeSection`."""
+
+
+def write_report(statistics: Statistics, path: Path, **extras: Unpack[Extras]) -> Path:
+    """Write the page to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(statistics, **options), encoding="utf-8")
+    path.write_text(page(statistics, **extras), encoding="utf-8")
     return path
 
 
-def page(
-    statistics: Statistics,
-    title: str = "Does the bonus help, or is memory the bottleneck?",
-    compared: list[Comparison] | None = None,
-    compared_with: str = "the published study",
-    proofs: Proofs | None = None,
-    configuration: Mapping[str, object] | None = None,
-    notes: Sequence[str] = (),
-    probes: Any = None,
-) -> str:
-    """The report as HTML.
-
-    `compared` comes from `compare_with_published` or `compare`; `proofs` says what was proved of
-    (environment, reward), see `clew.machines.tasks`; `configuration` is shown as it is, and so are
-    `notes`, before the answer; `probes` is a `clew.probes.report.ProbeSection`.
-    """
+def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
+    """The report as HTML."""
+    compared, proofs = extras.get("compared", []), extras.get("proofs", {})
     given = verdicts(statistics)
     lacking = statistics.gaps
     templates = Environment(
@@ -68,30 +73,30 @@ def page(
         lstrip_blocks=True,
     )
     return templates.get_template("page.html").render(
-        title=title,
+        title=extras.get("title", TITLE),
         headline=headline(given),
         verdicts=given,
-        proved={task_label(*task): in_words(found) for task, found in (proofs or {}).items()},
-        brief={task_label(*task): in_brief(found) for task, found in (proofs or {}).items()},
+        proved={task_label(*task): in_words(found) for task, found in proofs.items()},
+        brief={task_label(*task): in_brief(found) for task, found in proofs.items()},
         beside_proof=html(proof_table(given, proofs)) if proofs and given else "",
-        limits=limits(proofs or {}),
+        limits=limits(proofs),
         does=DOES,
         rules=RULES,
         panel=panel,
         gaps=lacking,
-        notes=notes,
+        notes=extras.get("notes", ()),
         lines=lacking.lines()[:LISTED],
         more=max(0, len(lacking.runs) - LISTED),
         tables={name: (grid.caption, html(grid)) for name, grid in every(statistics).items()},
         compared=html(comparison_table(compared)) if compared else "",
-        differing=[c for c in compared or [] if c.agreement == "differs"],
+        differing=[c for c in compared if c.agreement == "differs"],
         rate=formatting.rate,
         estimate=formatting.estimate,
-        compared_counts=Counter(c.agreement for c in compared or []),
-        compared_with=compared_with,
+        compared_counts=Counter(c.agreement for c in compared),
+        compared_with=extras.get("compared_with", "the published study"),
         curves=curves_payload(statistics),
-        probes=probes,
-        configuration={**(configuration or {}), **versions()},
+        probes=extras.get("probes"),
+        configuration={**extras.get("configuration", {}), **versions()},
         style=_asset("report.css"),
         script=_asset("report.js"),
     )  # fmt: skip
@@ -107,10 +112,7 @@ def headline(given: list[Verdict]) -> str:
     for pattern in RULES:
         found = [v for v in given if v.pattern == pattern]
         if found:
-            where = list(
-                dict.fromkeys(task_label(v.task.environment, v.task.reward) for v in found)
-            )
-            said.append(f"{DOES[pattern]} on {_listed(where)}")
+            said.append(f"{DOES[pattern]} on {formatting.listed(v.task.label for v in found)}")
     return "The bonus " + "; it ".join(said) + "."
 
 
@@ -119,10 +121,6 @@ def versions() -> dict[str, str]:
     packages = ("numpy", "scipy", "pandas")
     found = {name: metadata.version(name) for name in packages}
     return {"clew": clew.__version__, "python": platform.python_version(), **found}
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def _asset(name: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from clew.analysis.formatting import listed
 from clew.analysis.names import bonus_label
 from clew.analysis.stats.intervals import Interval
 from clew.analysis.tables.grid import Cell, Grid, word
@@ -39,7 +39,11 @@ def proof_table(given: Sequence[Verdict], proofs: Proofs) -> Grid:
                 word(_where(finding)),
                 word(_reward_is(finding)),
                 word("; ".join(_kept(finding)) or "—"),
-                Cell(expected, expected, detail="; ".join(_said(finding, "reasons"))),
+                Cell(
+                    expected,
+                    expected,
+                    detail="; ".join(finding.summary["reasons"] if finding.summary else ()),
+                ),
                 word(verdict.pattern),
                 Cell(beside(expected, verdict.pattern, verdict.spread.delta), bold=True),
             ]
@@ -88,11 +92,11 @@ def in_words(finding: TaskVerdict) -> str:
     kept, free = _kept(finding), _forgotten(finding)
     if kept:
         alone = "Of the pairs of situations that differ in one variable alone"
-        said.append(f"{alone}, every machine that encodes it keeps apart those in {_and(kept)}.")
+        said.append(f"{alone}, every machine that encodes it keeps apart those in {listed(kept)}.")
     if free:
-        said.append(f"It never supervises {_and(free)}.")
+        said.append(f"It never supervises {listed(free)}.")
     said.append(f"Expected effect of a bonus: {_expected(finding)}.")
-    said += [_sentence(reason) for reason in _said(finding, "reasons")]
+    said += [_sentence(reason) for reason in finding.summary["reasons"]]
     if finding.smaller:
         said.append(f"The task itself was not decided: {_sentence(finding.refused)}")
     return " ".join(said)
@@ -100,7 +104,8 @@ def in_words(finding: TaskVerdict) -> str:
 
 def limits(proofs: Proofs) -> list[str]:
     """What the expectations do not cover, each once."""
-    every = [limit for finding in proofs.values() for limit in _said(finding, "limits")]
+    known = (finding.summary for finding in proofs.values() if finding.summary)
+    every = [limit for summary in known for limit in summary["limits"]]
     return [_sentence(limit) for limit in dict.fromkeys(every)]
 
 
@@ -112,7 +117,7 @@ def _where(finding: TaskVerdict) -> str:
     if not finding.smaller:
         return f"the world itself ({size})"
     chosen = ", ".join(f"{name}={json.dumps(v)}" for name, v in finding.smaller.items())
-    return f"its small relative with {chosen} ({size})"
+    return f"a smaller version of it, with {chosen} ({size})"
 
 
 def _reward_is(finding: TaskVerdict) -> str:
@@ -133,12 +138,8 @@ def _expected(finding: TaskVerdict) -> str:
     return OPEN if finding.summary is None else finding.summary["expected_effect_of_a_bonus"]
 
 
-def _variables(finding: TaskVerdict) -> Iterator[tuple[str, dict[str, int]]]:
-    profile: dict[str, Any] = (finding.summary or {}).get("profile") or {}
-    return ((name, tally) for name, tally in profile.items() if name != "all" and tally["pairs"])
-
-
 def _kept(finding: TaskVerdict) -> list[str]:
+    """Variables that memory must keep, with how many pairs of situations differ in it alone."""
     return [
         f"{name} ({tally['unpoolable']:,} of {tally['pairs']:,} pairs)"
         for name, tally in _variables(finding)
@@ -154,13 +155,10 @@ def _forgotten(finding: TaskVerdict) -> list[str]:
     ]
 
 
-def _said(finding: TaskVerdict, what: str) -> list[str]:
-    return list((finding.summary or {}).get(what, ()))
+def _variables(finding: TaskVerdict) -> Iterator[tuple[str, dict[str, int]]]:
+    profile = (finding.summary["profile"] if finding.summary else None) or {}
+    return ((name, tally) for name, tally in profile.items() if name != "all" and tally["pairs"])
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "." if text else ""
-
-
-def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

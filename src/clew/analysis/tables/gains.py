@@ -5,31 +5,18 @@ from __future__ import annotations
 from clew.analysis import formatting, names
 from clew.analysis.names import MEMORYLESS, NONE, bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
+from clew.analysis.stats.gains import Gain
 from clew.analysis.stats.task import Values, all_bonuses
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
 
 
 @TABLES.register("gains")
 def gain_table(statistics: Statistics) -> Grid:
     """Every within-architecture gain, with what could have been seen."""
-    rows: list[list[Cell]] = []
-    sections = []
-    for found in statistics.tasks:
-        sections.append((len(rows), found.task.label))
-        for gain in found.gains:
-            i, boot = gain.interval, gain.bootstrap
-            rows.append(
-                [
-                    word(gain.architecture),
-                    word(bonus_label(gain.bonus)),
-                    figure(formatting.signed(i.estimate), i.estimate, bold=gain.p_holm < 0.05),
-                    figure(formatting.bounds(i, plus=True), i.low, detail=i.why_not),
-                    figure(formatting.bounds(boot, plus=True), boot.low, detail=boot.why_not),
-                    figure(formatting.p_value(gain.p_holm), gain.p_holm),
-                    figure(formatting.number(gain.detectable, 2), gain.detectable),
-                ]
-            )
+    rows, sections = in_sections(
+        (found.task.label, [_gain(gain) for gain in found.gains]) for found in statistics.tasks
+    )
     return Grid(
         name="gains",
         caption="Gain in mean success over no bonus, within each architecture",
@@ -89,6 +76,19 @@ def memoryless_table(statistics: Statistics) -> Grid:
         rows=rows,
         note="Bold: the interval of the probability excludes one half.",
     )
+
+
+def _gain(gain: Gain) -> list[Cell]:
+    i, boot = gain.interval, gain.bootstrap
+    return [
+        word(gain.architecture),
+        word(bonus_label(gain.bonus)),
+        figure(formatting.signed(i.estimate), i.estimate, bold=gain.p_holm < 0.05),
+        figure(formatting.bounds(i, plus=True), i.low, detail=i.why_not),
+        figure(formatting.bounds(boot, plus=True), boot.low, detail=boot.why_not),
+        figure(formatting.p_value(gain.p_holm), gain.p_holm),
+        figure(formatting.number(gain.detectable, 2), gain.detectable),
+    ]
 
 
 def _improvement(found: TaskStatistics, architecture: str, bonuses: tuple[str, ...]) -> Cell:

@@ -9,7 +9,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
 _LATEX = {
@@ -75,6 +75,18 @@ def figure(text: str, value: float, bold: bool = False, detail: str = "") -> Cel
 
 
 EMPTY = Cell("")
+
+
+def in_sections(
+    groups: Iterable[tuple[str, list[list[Cell]]]],
+) -> tuple[list[list[Cell]], list[tuple[int, str]]]:
+    """Rows and `sections` of a table from (title, rows) of each section."""
+    rows: list[list[Cell]] = []
+    sections = []
+    for title, mine in groups:
+        sections.append((len(rows), title))
+        rows += mine
+    return rows, sections
 
 
 def markdown(grid: Grid) -> str:

@@ -11,7 +11,7 @@ from clew.analysis.stats.intervals import mean_interval
 from clew.analysis.stats.success import learnt
 from clew.analysis.stats.task import Task, Values, all_bonuses
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
 from clew.envs import display
 
 
@@ -30,12 +30,16 @@ def learnt_table(statistics: Statistics) -> Grid:
     """How many seeds of every arm exceed the threshold."""
     group = [found.task for found in statistics.tasks]
     bonuses = (NONE, *all_bonuses(group))
-    rows: list[list[Cell]] = []
-    sections = []
-    for task in group:
-        sections.append((len(rows), task.label))
-        for a in task.architectures:
-            rows.append([word(a), *(_learnt(task.arms.get((a, b))) for b in bonuses)])
+    rows, sections = in_sections(
+        (
+            task.label,
+            [
+                [word(a), *(_learnt(task.arms.get((a, b))) for b in bonuses)]
+                for a in task.architectures
+            ],
+        )
+        for task in group
+    )
     return Grid(
         name="learnt",
         caption=f"Seeds whose tail mean exceeds {LEARNT}",
@@ -69,14 +73,18 @@ def iqm_table(statistics: Statistics) -> Grid:
 @TABLES.register("seed-vectors")
 def seed_vectors(statistics: Statistics) -> Grid:
     """Every seed of every arm, sorted."""
-    rows, sections = [], []
-    for task in (found.task for found in statistics.tasks):
-        sections.append((len(rows), task.label))
-        for a in task.architectures:
-            for b in (NONE, *task.bonuses):
-                if (a, b) in task.arms:
-                    vector = ", ".join(formatting.rate(v) for v in task.arms[a, b])
-                    rows.append([word(a), word(bonus_label(b)), word(vector)])
+    rows, sections = in_sections(
+        (
+            found.task.label,
+            [
+                [word(a), word(bonus_label(b)), word(_rates(found.task.arms[a, b]))]
+                for a in found.task.architectures
+                for b in (NONE, *found.task.bonuses)
+                if (a, b) in found.task.arms
+            ],
+        )
+        for found in statistics.tasks
+    )
     return Grid(
         name="seed-vectors",
         caption="Sorted tail-mean success of every seed",
@@ -115,9 +123,12 @@ def _cell(task: Task, architecture: str, bonus: str) -> Cell:
     frozen = task.reward == "penalty" and formatting.rate(mean) == ".00"
     spread = f"±{formatting.rate(float(values.std(ddof=1)))}" if len(values) > 1 else ""
     interval = formatting.bounds(mean_interval(values), 2)
-    seeds = ", ".join(formatting.rate(v) for v in values)
-    detail = f"95% {interval} (t), n = {len(values)}; seeds {seeds}"
+    detail = f"95% {interval} (t), n = {len(values)}; seeds {_rates(values)}"
     return figure(formatting.rate(mean) + spread, mean, bold=frozen, detail=detail)
+
+
+def _rates(values: Values) -> str:
+    return ", ".join(formatting.rate(v) for v in values)
 
 
 def _learnt(values: Values | None) -> Cell:

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pandas as pd
 
 from clew.analysis import formatting
 from clew.analysis.names import NONE, bonus_label, task_label
-from clew.analysis.results import records
+from clew.analysis.results import ARM, NEVER, TASK, Record, records
 from clew.analysis.statistics import Statistics
+from clew.analysis.stats.curves import WINDOW, Sustained, sustained
 from clew.analysis.stats.task import all_bonuses
-from clew.analysis.stats.training import (
-    WINDOW,
-    Sustained,
-    cost,
-    delivered,
-    falls,
-    first_success,
-    sustained,
-    sweep,
-)
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
 from clew.envs import display
 
 
 @TABLES.register("samples")
 def samples_table(statistics: Statistics) -> Grid:
     """Environment steps until the threshold is sustained, or never."""
-    group = [found.task for found in statistics.tasks]
-    bonuses = (NONE, *all_bonuses(group))
-    rows: list[list[Cell]] = []
-    sections = []
-    for task in group:
+    bonuses = (NONE, *all_bonuses(found.task for found in statistics.tasks))
+    groups: list[tuple[str, list[list[Cell]]]] = []
+    for task in (found.task for found in statistics.tasks):
         threshold = display(task.environment).threshold
         found = sustained(statistics.usual, task.environment, task.reward, threshold)
-        if not found:
-            continue
-        sections.append((len(rows), f"{task.label}, θ = {threshold:.2f}"))
-        for a in task.memories:
-            rows.append([word(a), *(_sustained(found.get((a, b))) for b in bonuses)])
+        rows = [[word(a), *(_sustained(found.get((a, b))) for b in bonuses)] for a in task.memories]
+        if found:
+            groups.append((f"{task.label}, θ = {threshold:.2f}", rows))
+    rows, sections = in_sections(groups)
     return Grid(
         name="samples",
         caption="Environment steps (millions) until the threshold is sustained: median over the "
@@ -58,16 +45,19 @@ def samples_table(statistics: Statistics) -> Grid:
 @TABLES.register("falls")
 def falls_table(statistics: Statistics) -> Grid:
     """Falls of an episode and final success, in worlds where one can fall."""
-
-    def cells(row: Mapping[str, Any]) -> list[Cell]:
-        return [
-            _pm(row["falls"], row["falls_std"], 1),
-            _pm(row["success"], row["success_std"], 2),
-        ]
-
-    return _arms(
-        falls(statistics.usual),
-        cells,
+    runs = statistics.usual.finished
+    found = runs[runs["falls"].notna()].groupby(list(ARM), sort=True).agg(
+        falls=("falls", "mean"),
+        falls_std=("falls", "std"),
+        success=("final_success", "mean"),
+        success_std=("final_success", "std"),
+    ).reset_index()  # fmt: skip
+    return _by_arm(
+        found,
+        lambda row: [
+            _plus_minus(row["falls"], row["falls_std"], 1),
+            _plus_minus(row["success"], row["success_std"], 2),
+        ],
         name="falls",
         caption="Falls of an episode and success of the last evaluation (mean ± std over seeds)",
         columns=("Falls / episode", "Success"),
@@ -77,16 +67,19 @@ def falls_table(statistics: Statistics) -> Grid:
 @TABLES.register("first-success")
 def first_success_table(statistics: Statistics) -> Grid:
     """When each seed first succeeded at all."""
+    runs = statistics.usual.finished
+    runs = runs[runs["first_success"].notna()].sort_values([*ARM, "seed"])
+    found = runs.groupby(list(ARM), sort=True)["first_success"].agg(list).reset_index()
 
-    def cells(row: Mapping[str, Any]) -> list[Cell]:
-        steps = list(row["first_success"])
-        reached = [s for s in steps if math.isfinite(s)]
-        text = ", ".join(f"{s:,.0f}" if math.isfinite(s) else "never" for s in steps)
+    def cells(row: Record) -> list[Cell]:
+        steps = row["first_success"]
+        reached = [s for s in steps if s != NEVER]
+        text = ", ".join("never" if s == NEVER else f"{s:,.0f}" for s in steps)
         count = figure(f"{len(reached)}/{len(steps)}", len(reached) / len(steps))
         return [count, figure(text, min(reached, default=math.inf))]
 
-    return _arms(
-        first_success(statistics.usual),
+    return _by_arm(
+        found,
         cells,
         name="first-success",
         caption="Environment steps before each seed's first success",
@@ -96,19 +89,23 @@ def first_success_table(statistics: Statistics) -> Grid:
 
 @TABLES.register("magnitude")
 def magnitude_table(statistics: Statistics) -> Grid:
-    """What a step was paid against what a step may cost."""
+    """What a step was paid on average, beside what a step may cost.
+
+    Mean over all seeds and architectures, as the study has it.
+    """
+    runs = statistics.usual.finished
+    runs = runs[(runs["bonus"] != NONE) & runs["delivered"].notna()]
+    found = runs.groupby([*TASK, "bonus"], sort=True)[["normalised", "delivered", "penalty"]]
     rows = []
-    for row in records(delivered(statistics.usual)):
-        ratio = (
-            f"{row['of_penalty']:.1f}×" if math.isfinite(row["of_penalty"]) else formatting.NOTHING
-        )
+    for row in records(found.mean().reset_index()):
+        ratio = row["delivered"] / row["penalty"] if row["penalty"] > 0 else math.nan
         rows.append(
             [
-                word(task_label(str(row["environment"]), str(row["reward"]))),
-                word(bonus_label(str(row["bonus"]))),
+                word(task_label(row["environment"], row["reward"])),
+                word(bonus_label(row["bonus"])),
                 figure(formatting.number(row["normalised"]), row["normalised"]),
                 figure(formatting.number(row["delivered"], 4), row["delivered"]),
-                figure(ratio, row["of_penalty"]),
+                figure(f"{ratio:.1f}×" if math.isfinite(ratio) else formatting.NOTHING, ratio),
             ]
         )
     return Grid(
@@ -124,17 +121,20 @@ def magnitude_table(statistics: Statistics) -> Grid:
 @TABLES.register("sweep")
 def sweep_table(statistics: Statistics) -> Grid:
     """Success of arms that ran with several coefficients λ."""
-    found = sweep(statistics.results)
-    arms = ["environment", "reward", "architecture", "bonus"]
-    several = found.groupby(arms)["bonus_coef"].transform("nunique") > 1
-    found = found[several & (found["bonus"] != NONE)]
-    coefficients = sorted(found["bonus_coef"].unique())
+    runs = statistics.results.finished
+    runs = runs[runs["bonus"] != NONE]
+    runs = runs[runs.groupby(list(ARM))["bonus_coef"].transform("nunique") > 1]
+    found = runs.groupby([*ARM, "bonus_coef"], sort=True)["tail_mean"].agg(["mean", "std", "size"])
+    coefficients = sorted(runs["bonus_coef"].unique())
     rows = []
-    for (environment, reward, architecture, bonus), arm in found.groupby(arms, sort=True):
-        by = {row["bonus_coef"]: _pm(row["mean"], row["std"], 3, row["n"]) for row in records(arm)}
-        cells = [by.get(c, EMPTY) for c in coefficients]
-        label = task_label(str(environment), str(reward))
-        rows.append([word(label), word(str(architecture)), word(bonus_label(str(bonus))), *cells])
+    for arm, group in found.reset_index().groupby(list(ARM), sort=True):
+        environment, reward, architecture, bonus = map(str, arm)
+        by = {
+            row["bonus_coef"]: _plus_minus(row["mean"], row["std"], 3, f"n = {row['size']}")
+            for row in records(group)
+        }
+        names = (task_label(environment, reward), architecture, bonus_label(bonus))
+        rows.append([*map(word, names), *(by.get(c, EMPTY) for c in coefficients)])
     return Grid(
         name="sweep",
         caption="Success by bonus coefficient λ (mean ± std over seeds)",
@@ -146,31 +146,40 @@ def sweep_table(statistics: Statistics) -> Grid:
 
 @TABLES.register("cost")
 def cost_table(statistics: Statistics) -> Grid:
-    """What the experiment cost."""
-    rows = []
-    found = cost(statistics.usual)
-    for row in records(found):
-        rows.append(
-            [
-                word(task_label(str(row["environment"]), str(row["reward"]))),
-                figure(f"{formatting.large(row['steps'], 0)} M", row["steps"]),
-                figure(f"{row['runs']:,.0f}", row["runs"]),
-                figure(formatting.number(row["median_hours"], 2), row["median_hours"]),
-                figure(f"{row['device_hours']:,.1f}", row["device_hours"]),
-            ]
-        )
-    if not rows:
-        return Grid("cost", "", (), [])
-    whole = (found["runs"].sum(), found["device_hours"].sum())
-    total = [figure(f"{whole[0]:,.0f}", whole[0], True), EMPTY]
-    total.append(figure(f"{whole[1]:,.1f}", whole[1], bold=True))
-    rows.append([Cell("All", "All", bold=True), EMPTY, *total])
+    """What the experiment cost: device-hours are of every run that was started, finished or not.
+
+    The study printed the median × the number of runs.
+    """
+    runs = statistics.usual.runs
+    runs = runs[runs["seconds"].notna()].assign(hours=runs["seconds"] / 3600)
+    done = runs[runs["status"] == "finished"].groupby(list(TASK), sort=True)
+    found = pd.DataFrame({"steps": done["steps"].max(), "runs": done.size()})
+    found["median"] = done["hours"].median()
+    found = found.join(runs.groupby(list(TASK))["hours"].sum(), how="outer")
+    rows = [
+        [
+            word(task_label(row["environment"], row["reward"])),
+            figure(f"{formatting.large(row['steps'], 0)} M", row["steps"]),
+            figure(f"{row['runs']:,.0f}", row["runs"]),
+            figure(formatting.number(row["median"], 2), row["median"]),
+            figure(f"{row['hours']:,.1f}", row["hours"]),
+        ]
+        for row in records(found.reset_index())
+    ]
+    count, hours = found["runs"].sum(), found["hours"].sum()
+    total = [
+        Cell("All", "All", bold=True),
+        EMPTY,
+        figure(f"{count:,.0f}", count, bold=True),
+        EMPTY,
+        figure(f"{hours:,.1f}", hours, bold=True),
+    ]
     return Grid(
         name="cost",
         caption="Measured cost: finished runs, median device-hours of one, device-hours of all",
         columns=("Task", "Budget", "Runs", "Median h", "Device-hours"),
-        rows=rows,
-        sections=[(len(rows) - 1, "")],
+        rows=[*rows, total] if rows else [],
+        sections=[(len(rows), "")],
     )
 
 
@@ -183,31 +192,34 @@ def _sustained(found: Sustained | None) -> Cell:
     at = found.median_of_successful
     everyone = found.median_of_all
     late = formatting.large(everyone) + " M" if math.isfinite(everyone) else "never"
-    detail = f"median over all seeds: {late}"
     text = f"{formatting.large(at)} ({found.reached}/{n})"
-    return figure(text, at, bold=found.reached == n, detail=detail)
+    bold = found.reached == n
+    return figure(text, at, bold=bold, detail=f"median over all seeds: {late}")
 
 
-def _arms(
+def _by_arm(
     found: pd.DataFrame,
-    cells: Callable[[Mapping[str, Any]], list[Cell]],
+    cells: Callable[[Record], list[Cell]],
     name: str,
     caption: str,
     columns: tuple[str, ...],
 ) -> Grid:
     """A row for every arm, a section for every task."""
-    rows: list[list[Cell]] = []
-    sections = []
-    for (environment, reward), arms in found.groupby(["environment", "reward"], sort=False):
-        sections.append((len(rows), task_label(str(environment), str(reward))))
-        for row in records(arms):
-            arm = [word(str(row["architecture"])), word(bonus_label(str(row["bonus"])))]
-            rows.append([*arm, *cells(row)])
+    rows, sections = in_sections(
+        (
+            task_label(*map(str, task)),
+            [
+                [word(row["architecture"]), word(bonus_label(row["bonus"])), *cells(row)]
+                for row in records(arms)
+            ],
+        )
+        for task, arms in found.groupby(list(TASK), sort=False)
+    )
     return Grid(name, caption, ("Architecture", "Bonus", *columns), rows, (), sections, left=2)
 
 
-def _pm(mean: float, std: float, decimals: int, n: int | None = None) -> Cell:
+def _plus_minus(mean: float, std: float, decimals: int, detail: str = "") -> Cell:
     text = formatting.number(mean, decimals)
     if math.isfinite(std):
         text += f" ± {formatting.number(std, decimals)}"
-    return figure(text, mean, detail="" if n is None else f"n = {n}")
+    return figure(text, mean, detail=detail)

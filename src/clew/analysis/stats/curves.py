@@ -1,4 +1,4 @@
-"""Training besides the tail mean: curves, falls, the first success, what the bonus paid, cost."""
+"""What the curves say: how soon a threshold is sustained, and bands over seeds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from clew.analysis.results import ARM, RUN, Results
 from clew.analysis.stats.task import Values
 from clew.validate import BadInput
 
-NEVER = -1
-"""What `first_success` says of a run that never succeeded."""
 WINDOW = 5
 """Consecutive evaluations whose mean must reach the threshold."""
 
@@ -90,74 +88,6 @@ def aligned(curves: pd.DataFrame, value: str) -> tuple[Values, Values]:
         for run in runs
     ]
     return steps, np.array(matrix)
-
-
-def falls(results: Results) -> pd.DataFrame:
-    """By arm: falls of an episode and success of the last evaluation, mean and std over seeds."""
-    runs = results.finished
-    runs = runs[runs["falls"].notna()]
-    return runs.groupby(list(ARM), sort=True).agg(
-        falls=("falls", "mean"),
-        falls_std=("falls", "std"),
-        success=("final_success", "mean"),
-        success_std=("final_success", "std"),
-        n=("seed", "size"),
-    ).reset_index()  # fmt: skip
-
-
-def first_success(results: Results) -> pd.DataFrame:
-    """By arm: the steps before each seed's first success, in the order of seeds; inf for never."""
-    runs = results.finished
-    runs = runs[runs["first_success"].notna()]
-    steps = runs["first_success"].where(runs["first_success"] != NEVER, np.inf)
-    runs = runs.assign(first_success=steps).sort_values([*ARM, "seed"])
-    return runs.groupby(list(ARM), sort=True)["first_success"].agg(list).reset_index()
-
-
-def delivered(results: Results) -> pd.DataFrame:
-    """By task and bonus: what a step was paid on average over training, beside the penalty.
-
-    Mean over all seeds and memory architectures, as the study has it; `of_penalty` is NaN where the
-    task has no step penalty to compare with.
-    """
-    runs = results.finished
-    runs = runs[(runs["bonus"] != "none") & runs["delivered"].notna()]
-    found = runs.groupby(["environment", "reward", "bonus"], sort=True).agg(
-        normalised=("normalised", "mean"),
-        delivered=("delivered", "mean"),
-        penalty=("penalty", "mean"),
-        n=("seed", "size"),
-    ).reset_index()  # fmt: skip
-    return found.assign(
-        of_penalty=found["delivered"] / found["penalty"].where(found["penalty"] > 0)
-    )
-
-
-def sweep(results: Results) -> pd.DataFrame:
-    """By arm and coefficient λ: mean, std and number of seeds of the tail mean."""
-    return results.finished.groupby([*ARM, "bonus_coef"], sort=True)["tail_mean"].agg(
-        mean="mean", std="std", n="size"
-    ).reset_index()  # fmt: skip
-
-
-def cost(results: Results) -> pd.DataFrame:
-    """By task: steps of a run, runs, median hours of one, and device-hours of all.
-
-    `hours` is the sum over every run that was started, finished or not; `median_hours` × `runs`
-    is what the study printed.
-    """
-    runs = results.runs[results.runs["seconds"].notna()]
-    runs = runs.assign(hours=runs["seconds"] / 3600)
-    done = runs[runs["status"] == "finished"].groupby(["environment", "reward"], sort=True)
-    every = runs.groupby(["environment", "reward"], sort=True)
-    return pd.DataFrame(
-        {
-            "steps": done["steps"].max(),
-            "runs": done.size(),
-            "median_hours": done["hours"].median(),
-            "device_hours": every["hours"].sum(),
-        }
-    ).reset_index()
 
 
 def _curves(results: Results, environment: str, reward: str) -> pd.DataFrame:
