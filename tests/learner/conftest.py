@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from clew import envs
+from clew.bonuses import Bonus
 from clew.envs import Environment
 from clew.learner import Pack, Program, Settings, TrainState
 from clew.learner.run import init
@@ -34,7 +35,9 @@ def tiny() -> Environment:
     return envs.make("TinyReproduce", k=3, v=2)
 
 
-def pack_of(architecture: str = "GRU", bonus: str = "e3b", seeds: Any = (0,), **rest: Any) -> Pack:
+def pack_of(
+    architecture: str = "GRU", bonus: str | Bonus = "e3b", seeds: Any = (0,), **rest: Any
+) -> Pack:
     settings = rest.pop("settings", small())
     env, reward = rest.pop("env", tiny()), rest.pop("reward", "dense")
     return Pack.of(env, reward, architecture, bonus, seeds=seeds, settings=settings, **rest)

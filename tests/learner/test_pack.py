@@ -15,11 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from clew import bonuses, envs
 from clew.learner import Knobs, Pack, execution, from_arrays, periods, to_arrays, train
 from clew.learner.execution import Vmapped
 from clew.metrics import tail_mean
 from clew.validate import BadInput
 from tests.learner.conftest import close, one, pack_of, small
+from tests.oracles.traces import GOLDEN
 
 SEEDS = (3, 8)
 
@@ -80,7 +82,23 @@ def test_a_checkpoint_of_another_pack_is_refused(pack: Pack, reference: Any) -> 
         from_arrays(pack, {k: v for k, v in arrays.items() if k != name})
 
 
-def test_a_run_is_the_same_alone_and_in_company(pack: Pack) -> None:
+def test_a_checkpoint_of_an_earlier_version_is_restored() -> None:
+    """`tests/golden/store-1` has one; the names of its arrays are older than the code's."""
+    (file,) = (GOLDEN / "store-1" / "packs").glob("*/checkpoint-*.npz")
+    with np.load(file) as found:
+        stored = {k.removeprefix("state/"): found[k] for k in found if k.startswith("state/")}
+    pack = pack_of(
+        "Memoryless",
+        bonuses.make("e3b", hidden=8, features=4),
+        seeds=range(2),
+        env=envs.make("TinyReproduce", k=2, v=2),
+        settings=small(epochs=1, eval_episodes=4, encoder_hidden=8),
+    )
+    assert any(name.startswith("players/") for name in stored)
+    same(to_arrays(from_arrays(pack, stored)), stored)
+
+
+def test_a_run_is_the_same_whatever_else_is_in_its_pack(pack: Pack) -> None:
     """Up to rounding; what is drawn at random is the same exactly."""
     _, together = run(pack, 1)
     _, alone = run(pack_of("GRU", "e3b", seeds=SEEDS[1:]), 1)
@@ -221,7 +239,8 @@ def test_a_gpu_s_compiler_is_told_what_the_environment_does_not_say(
 def test_a_cpu_and_an_accelerator_train_alike(
     pack: Pack, reference: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Vmapped, backbones side by side, recurrences apart: all of it runs here."""
+    """What an accelerator does differently (vmapped runs, both backbones in one call, the backward
+    loops of recurrences) runs here."""
     monkeypatch.setattr(jax, "default_backend", lambda: "an accelerator")
     state, records = run(dataclasses.replace(pack, executor=Vmapped()), 1)
     close(records[0], reference[1][0], 2e-4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 from functools import cache
 
 import equinox as eqx
@@ -21,20 +20,6 @@ CONVOLUTIONS = ((8, 4), (4, 2), (3, 1))
 CHANNELS = (32, 64, 64)
 SMALLEST = 36
 """Pixels along a side that three convolutions need."""
-
-
-class Encoder(eqx.Module):
-    """From observations to vectors."""
-
-    @abc.abstractmethod
-    def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
-        """Every symbol of the world's table."""
-
-    @abc.abstractmethod
-    def encode_arrays(
-        self, observations: Observations, arrays: Float[Array, "*any"]
-    ) -> Float[Array, "*batch width"]:
-        """A batch of any shape."""
 
 
 def choose_encoder(kind: str, observations: Observations) -> str:
@@ -60,7 +45,7 @@ def make_encoder(
     return FlatMlp(mlp(key, observations.size, hidden, hidden, width))
 
 
-class FlatMlp(Encoder):
+class FlatMlp(eqx.Module):
     """Two hidden layers over the flat observation."""
 
     network: Mlp
@@ -78,7 +63,7 @@ class FlatMlp(Encoder):
         return self.network(arrays.reshape(*batch, -1))
 
 
-class NatureCnn(Encoder):
+class NatureCnn(eqx.Module):
     """Mnih et al. (2015): three convolutions, ReLU after each, and a linear layer.
 
     Written as matrix products over patches: with weights of their own for every run of a pack,
@@ -124,6 +109,9 @@ class NatureCnn(Encoder):
         for weights, (kernel, stride) in zip(self.convolutions, CONVOLUTIONS, strict=True):
             x = jax.nn.relu(weights(windows(x, kernel, stride)))
         return self.out(x.reshape(*batch, -1))
+
+
+Encoder = FlatMlp | NatureCnn
 
 
 def windows(

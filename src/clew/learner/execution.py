@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -39,24 +39,6 @@ GPU: CompilerOptions = {
 }
 
 
-class Executor(Protocol):
-    """Trains the runs of a pack."""
-
-    def begin(self, program: Program, runs: RunParams) -> TrainState:
-        """Every run before its first step."""
-        ...
-
-    def advance(
-        self, program: Program, runs: RunParams, state: TrainState
-    ) -> tuple[TrainState, EvalPeriod]:
-        """One evaluation period of every run. `state` is donated: do not use it afterwards."""
-        ...
-
-    def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
-        """Compile `advance` without running it."""
-        ...
-
-
 class Vmapped:
     """One program, vmapped over runs."""
 
@@ -67,7 +49,7 @@ class Vmapped:
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
-        """One evaluation period of every run, in one compiled call."""
+        """One evaluation period of every run. `state` is donated: do not use it afterwards."""
         return _train_vmapped()(program, runs, state)
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
@@ -85,12 +67,15 @@ class PerCore:
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
-        """One evaluation period of every run, as many at a time as there are cores."""
+        """One evaluation period of every run. Do not use `state` afterwards."""
         return _on_every_core(_train_one(program), runs, state)
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
         _train_one(program)
+
+
+Executor = Vmapped | PerCore
 
 
 def default_executor() -> Executor:

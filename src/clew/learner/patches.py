@@ -20,10 +20,10 @@ FAN = 32
 
 
 class Gather:
-    """Rows of a table at known places; its transpose adds them up in a fixed order.
+    """Rows of a table at places known beforehand; its gradient adds them up in a fixed order.
 
-    Knowing the places beforehand, sums are planned as a tree of at most 32 terms a node: as
-    parallel as a scatter, and the same bits every time.
+    The sums are planned as a tree of at most 32 terms a node: as parallel as a scatter, and the
+    same bits every time.
     """
 
     def __init__(self, places: Int[np.ndarray, "*out"], rows: int):
@@ -35,11 +35,13 @@ class Gather:
         def take(table: Array) -> Array:
             return table[self.places]
 
-        take.defvjp(lambda table: (take(table), None), lambda _, given: (self._transposed(given),))
+        take.defvjp(
+            lambda table: (take(table), None), lambda _, cotangent: (self._gradient(cotangent),)
+        )
         return take(table)
 
-    def _transposed(self, given: Float[Array, "*out feature"]) -> Float[Array, "row feature"]:
-        terms = given.reshape(-1, given.shape[-1])
+    def _gradient(self, cotangent: Float[Array, "*out feature"]) -> Float[Array, "row feature"]:
+        terms = cotangent.reshape(-1, cotangent.shape[-1])
         for places in self.plan:
             padded = jnp.concatenate((terms, jnp.zeros_like(terms[:1])))
             terms = padded[places].sum(1)

@@ -66,12 +66,9 @@ class UpdateMetrics(NamedTuple):
 class _UpdateState(NamedTuple):
     weights: Float[Array, " weight"]
     optimiser: optax.OptState
-    minibatches: Int[Array, ""]
     stop: Bool[Array, ""]
-    losses: Losses
-    norms: Float[Array, " component"]
-    first_ratio_error: Float[Array, ""]
-    finite: Bool[Array, ""]
+    sums: UpdateMetrics
+    """Sums over the minibatches so far, where the metrics are means."""
 
 
 def update(
@@ -99,7 +96,7 @@ def update(
     batches = minibatches(key, s)
 
     def minibatch(state: _UpdateState) -> _UpdateState:
-        chosen = batches[state.minibatches]
+        chosen = batches[state.sums.minibatches]
         batch, start = jax.tree.map(lambda x: x[chosen], (chunks, starts))
 
         def objective(agent: Agent) -> tuple[Array, Losses]:
@@ -116,39 +113,35 @@ def update(
         def if_applied(new: T, old: T) -> T:
             return jax.tree.map(lambda a, b: jnp.where(apply, a, b), new, old)
 
-        return _UpdateState(
-            weights=if_applied(state.weights - updates, state.weights),
-            optimiser=if_applied(optimiser, state.optimiser),
-            minibatches=state.minibatches + apply,
-            stop=~apply,
-            losses=if_applied(jax.tree.map(jnp.add, state.losses, losses), state.losses),
-            norms=if_applied(state.norms + norms, state.norms),
+        sums = state.sums
+        sums = UpdateMetrics(
+            mean=if_applied(jax.tree.map(jnp.add, sums.mean, losses), sums.mean),
             first_ratio_error=jnp.where(
-                state.minibatches == 0, losses.ratio_error, state.first_ratio_error
+                sums.minibatches == 0, losses.ratio_error, sums.first_ratio_error
             ),
+            gradient_norm=if_applied(sums.gradient_norm + norms, sums.gradient_norm),
+            minibatches=sums.minibatches + apply,
             finite=finite,
         )
+        weights = if_applied(state.weights - updates, state.weights)
+        return _UpdateState(weights, if_applied(optimiser, state.optimiser), ~apply, sums)
 
-    start = _UpdateState(
-        weights=weights,
-        optimiser=optimiser,
-        minibatches=jnp.int32(0),
-        stop=~allowed,
-        losses=Losses(*jnp.zeros(len(Losses._fields))),
-        norms=jnp.zeros(len(components(agent))),
+    nothing = UpdateMetrics(
+        mean=Losses(*jnp.zeros(len(Losses._fields))),
         first_ratio_error=jnp.float32(0),
+        gradient_norm=jnp.zeros(len(components(agent))),
+        minibatches=jnp.int32(0),
         finite=jnp.bool_(True),
     )
     end = jax.lax.while_loop(
-        lambda state: ~state.stop & (state.minibatches < len(batches)), minibatch, start
+        lambda state: ~state.stop & (state.sums.minibatches < len(batches)),
+        minibatch,
+        _UpdateState(weights, optimiser, ~allowed, nothing),
     )
-    count = jnp.maximum(end.minibatches, 1)
-    metrics = UpdateMetrics(
-        mean=jax.tree.map(lambda total: total / count, end.losses),
-        first_ratio_error=end.first_ratio_error,
-        gradient_norm=end.norms / count,
-        minibatches=end.minibatches,
-        finite=end.finite,
+    count = jnp.maximum(end.sums.minibatches, 1)
+    metrics = end.sums._replace(
+        mean=jax.tree.map(lambda total: total / count, end.sums.mean),
+        gradient_norm=end.sums.gradient_norm / count,
     )
     return as_agent(end.weights), end.optimiser, metrics
 
