@@ -67,7 +67,8 @@ def numbers(name: str) -> dict[str, list[float]]:
 
 def main() -> None:
     recorded = {name: numbers(name) for name in ARMS}
-    FILE.write_text(json.dumps(recorded, indent=1) + "\n")
+    text = json.dumps(recorded).replace("], ", "],\n ").replace(": {", ": {\n ")  # a name a line
+    FILE.write_text(text.replace("}, ", "},\n") + "\n")
 
 
 if __name__ == "__main__":
