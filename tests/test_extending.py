@@ -124,7 +124,7 @@ def test_the_report(store: Path) -> None:
 
 
 def test_the_probes(suite: Path, store: Path) -> None:
-    done = run("probe", str(suite), "--store", str(store), "--episodes", "10", "--json")
+    done = run("probe", str(suite), "--store", str(store), "--episodes", "30", "--json")
     probed = json.loads(done.out.splitlines()[-1])
     corridor = [arm for arm in probed["arms"] if arm["environment"] == "Corridor"]
     assert {(arm["architecture"], arm["bonus"]) for arm in corridor} == {
