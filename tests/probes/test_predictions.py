@@ -63,7 +63,7 @@ def test_any_change_changes_the_digest(one: Prediction, field: str) -> None:
     [
         ({"quantity": "aux"}, "did you mean 'auc'"),
         ({"above": None}, "neither above nor below"),
-        ({"above": "much"}, "finite number"),
+        ({"above": "much"}, "above='much' is not valid; it must be a number"),
         ({"above": float("nan")}, "finite number"),
         ({"where": {"world": "x"}}, "unknown field in where 'world'"),
         ({"where": {"bonus": []}}, "where.bonus"),
@@ -72,7 +72,7 @@ def test_any_change_changes_the_digest(one: Prediction, field: str) -> None:
         ({"each": "bonus"}, "must be a list"),
         ({"name": " "}, "needs a name"),
         ({"statement": 3}, "must be text"),
-        ({"contrasts": [{"field": "bonus", "of": "e3b"}]}, "has no minus"),
+        ({"contrasts": [{"field": "bonus", "of": "e3b"}]}, r"contrasts\[0\].minus is missing"),
         ({"contrasts": [{"field": "bonus", "of": "a", "minus": "a"}]}, "must be another"),
         ({"contrasts": [{"field": "bonus", "of": "a", "minus": "b"}], "each": ["bonus"]}, "contr"),
         ({"contrasts": [{"field": "bonus", "of": "a", "minus": "b"}] * 2}, "two contrasts"),
@@ -100,7 +100,7 @@ def test_the_studys_six_predictions_are_shipped() -> None:
     ("text", "word"),
     [
         ("", "prediction is missing"),
-        ("[[prediction]]\nname = 'A'", "prediction 1: prediction has no statement"),
+        ("[[prediction]]\nname = 'A'", "prediction 1: statement is missing"),
         ("[[forecast]]\n", "unknown field 'forecast'"),
         ("prediction = 3", "prediction is missing"),
         ("=", "Invalid"),

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clew.cli import training as command
@@ -60,10 +60,11 @@ def test_the_workers_chosen_are_those_that_fit(
         )
         enough = wanted.cpus or 1
         assert not [n for n in nodes if n["CPU"] >= enough and (not needs_gpu or n.get("GPU", 0))]
-        return
-    if wanted.workers is not None:
-        assert found.workers == wanted.workers
-        return
+        found = None
+    assume(found is not None)
+    assert found is not None
+    assert found.workers == (wanted.workers or found.workers)
+    assume(wanted.workers is None)
     left = [dict(node) for node in nodes]
     for _ in range(found.workers):
         home = next(n for n in left if n["CPU"] >= found.cpus and n.get("GPU", 0) >= found.gpus)

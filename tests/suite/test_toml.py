@@ -16,18 +16,18 @@ from tests.suite.declared import PERIOD, as_toml, declared, rich, tiny
 
 # what is changed in the only block, and what the sentence must say
 IN_THE_BLOCK: list[tuple[dict[str, Any], str]] = [
-    ({"enviroment": "x"}, r"unknown field 'enviroment'.*did you mean 'environment'"),
+    ({"enviroment": "x"}, r"unknown field of block 'enviroment'.*did you mean 'environment'"),
     ({"environment": "TinyReprduce"}, r"'TinyReprduce'.*did you mean 'TinyReproduce'"),
-    ({"environment": 5}, r"unknown environment 5; choose"),
+    ({"environment": 5}, r"environment=5 is not valid; it must be text"),
     ({"rewards": ["dence"]}, r"rewards='dence'.*'dense'.*did you mean 'dense'"),
     ({"rewards": "dense"}, r"rewards='dense'.*must be a list"),
     ({"rewards": []}, r"rewards=\[\].*at least one"),
     ({"rewards": ["dense", "dense"]}, r"rewards=\['dense', 'dense'\].*twice"),
-    ({"rewards": [["dense"]]}, r"rewards=\['dense'\].*choose"),
-    ({"rewards": [{"goal": 1}]}, r"rewards=\{'goal': 1\}.*choose"),
+    ({"rewards": [["dense"]]}, r"rewards\[0\]=\['dense'\].*text"),
+    ({"rewards": [{"goal": 1}]}, r"rewards\[0\]=\{'goal': 1\}.*text"),
     ({"architectures": ["GRUU"]}, r"architectures='GRUU'.*'LSTM'.*did you mean 'GRU'"),
     ({"bonuses": ["e3c"]}, r"bonuses='e3c'.*'noveld'.*did you mean 'e3b'"),
-    ({"bonuses": [3]}, r"bonuses=3.*choose"),
+    ({"bonuses": [3]}, r"bonuses\[0\]=3.*text"),
     ({"seeds": 0}, r"seeds=0.*from 1"),
     ({"seeds": 1.5}, r"seeds=1\.5.*whole number"),
     ({"seeds": True}, r"seeds=True.*whole number"),
@@ -46,6 +46,7 @@ IN_THE_BLOCK: list[tuple[dict[str, Any], str]] = [
     ({"environment_options": {"k": 2.0}}, r"k=2\.0 is not valid"),
     ({"environment_options": {"k": [2]}}, r"k=\(2,\) is not valid|k=\[2\] is not valid"),
     ({"environment_options": {"k": {"of": 2}}}, r"k=\{'of': 2\} is not valid"),
+    ({"environment_options": {"k": [[2]]}}, r"k=\[\[2\]\] is not valid"),
     ({"environment_options": 3}, r"environment_options=3.*must be a table"),
     ({"architecture_options": {"GRU": {}}}, r"'GRU'; choose 'Memoryless'"),
     ({"architecture_options": {"Memoryless": 1}}, r"architecture_options\.Memoryless=1.*table"),
@@ -80,21 +81,22 @@ IN_THE_BLOCK: list[tuple[dict[str, Any], str]] = [
     ({"settings": {"chunk": 5}}, r"chunk=5.*divide steps=16"),
     ({"settings": {"chunk": 32}}, r"chunk=32.*longer than a rollout"),
     ({"settings": {"chunks_per_batch": 3}}, r"chunks_per_batch=3.*divide.*choose 1, 2, 4 or 8"),
-    ({"settings": {"envs": 0}}, r"envs=0.*at least 1"),
+    ({"settings": {"envs": 0}}, r"envs=0.*from 1 to"),
+    ({"settings": {"encoder_hidden": 2**31}}, r"encoder_hidden=2147483648.*to 2147483647"),
     ({"settings": {"clip": True}}, r"clip=True.*number"),
     ({"settings": {"shared": 1}}, r"shared=1.*False or True"),
     ({"settings": {"encoder": "cnn"}}, r"encoder='cnn'"),
     ({"settings": {"epochs": []}}, r"epochs=\[\].*at least one"),
 ]
 WHOLE: list[tuple[dict[str, Any], str]] = [
-    ({"blocks": []}, r"unknown field 'blocks'.*did you mean 'block'"),
+    ({"blocks": []}, r"unknown field of the suite 'blocks'.*did you mean 'block'"),
     ({"block": []}, r"block is missing.*\[\[block\]\]"),
     ({"block": {}}, r"block is missing.*\[\[block\]\]"),
     ({"block": [3]}, r"block 1: block=3.*table"),
     ({"name": 3}, r"name=3.*text"),
     ({"share": "no"}, r"share='no'.*true or false"),
     ({"knobs": []}, r"knobs=\[\].*table"),
-    ({"settings": {"encoder_width": -1}}, r"block 1: encoder_width=-1.*at least 1"),
+    ({"settings": {"encoder_width": -1}}, r"block 1: encoder_width=-1.*from 1 to"),
 ]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from clew.store import canonical
@@ -71,11 +72,18 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
 @given(mutated())
 @settings(max_examples=40)
 def test_a_mutated_declaration_is_a_suite_or_a_sentence(data: dict[str, Any]) -> None:
-    try:
+    with contextlib.suppress(BadInput):
+        assert isinstance(parse_suite(data, "mutated"), Suite)
+
+
+@given(mutated())
+@settings(max_examples=15, suppress_health_check=[HealthCheck.filter_too_much])
+def test_what_a_mutated_declaration_declares_comes_back(data: dict[str, Any]) -> None:
+    suite = None
+    with contextlib.suppress(BadInput):
         suite = parse_suite(data, "mutated")
-    except BadInput:
-        return
-    assert isinstance(suite, Suite)
+    assume(suite is not None)
+    assert suite is not None
     runs = suite.runs()
     assert runs
     for run in runs[:5]:

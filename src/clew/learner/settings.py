@@ -9,6 +9,8 @@ from clew.validate import BadInput, divides, finite_number, one_of, positive_num
 
 ENCODERS = ("auto", "mlp", "cnn")
 PRECISIONS = ("highest", "default")
+LARGEST = 2**31 - 1
+"""Shapes and counters are 32-bit numbers."""
 TRUNCATIONS = ("bootstrap", "end")
 
 
@@ -79,7 +81,7 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if field.type == "int":
-                whole_number(field.name, getattr(self, field.name), 1)
+                whole_number(field.name, getattr(self, field.name), 1, LARGEST)
         for name in ("clip", "max_grad_norm", "target_kl"):
             positive_number(name, getattr(self, name))
         finite_number("value_coef", self.value_coef)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
+from clew.loading import load
 from clew.store.canonical import JsonObject
 
 SPLITS = ("train", "validation", "test")
@@ -106,9 +107,7 @@ class QuestionResult:
     def from_json(cls, data: JsonObject) -> QuestionResult:
         """The inverse of `to_json`."""
         plain = _map_leaves(data, lambda value: NAN if value is None else value)
-        plain["probes"] = {name: ProbeScores(**one) for name, one in plain["probes"].items()}
-        plain["by_since"] = tuple(DelayBin(**one) for one in plain["by_since"])
-        return cls(**plain)
+        return load(plain, cls, "result of a probe")
 
 
 class DelaySummary(TypedDict):

@@ -16,16 +16,18 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, TypeVar
 
 from clew.bonuses import bonuses
 from clew.envs.registry import environments
 from clew.learner import Knobs, Settings
+from clew.loading import load
 from clew.memory.registry import architectures
 from clew.store import canonical
 from clew.store.canonical import JsonObject
 from clew.validate import BadInput, finite_number, known_names, one_of
 
+T = TypeVar("T")
 Options = tuple[tuple[str, object], ...]
 """Names and values in the order of the alphabet, so that equal options are equal keys."""
 Kind = Literal["environment", "architecture", "bonus"]
@@ -79,9 +81,9 @@ def stored_fields(part: Part, values: Knobs | Settings) -> JsonObject:
     return found
 
 
-def all_fields(part: Part, kind: type, stored: Mapping[str, object]) -> JsonObject:
+def load_fields(part: Part, kind: type[T], stored: Mapping[str, object]) -> T:
     """The inverse: what is not stored has its first default, whatever the default is today."""
-    return {**_first_fields(part, kind), **stored}
+    return load({**_first_fields(part, kind), **stored}, kind, part)
 
 
 def _first_fields(part: Part, kind: type) -> JsonObject:
@@ -111,9 +113,10 @@ def _checked(option: str, value: object, annotation: object) -> object:
         return finite_number(option, value) + 0.0  # −0.0 is 0.0
     if annotation in ("bool", bool):
         return one_of(option, value, (False, True))
-    if isinstance(value, Mapping):
-        raise BadInput(f"{option}={value!r} is not valid; no option is a table")
-    return tuple(value) if isinstance(value, list) else value
+    entries = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if any(isinstance(entry, (Mapping, list, tuple)) for entry in entries):
+        raise BadInput(f"{option}={value!r} is not valid; no option is a table or a list of lists")
+    return entries if isinstance(value, list) else value
 
 
 def _parameters(kind: Kind, name: str) -> Mapping[str, inspect.Parameter]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from clew import bonuses, envs
 from clew.envs import Environment
 from clew.learner import Knobs, Pack, Program, Settings
 from clew.store import digest
+from clew.store.canonical import JsonObject
 from clew.suite.schema import (
     KINDS,
     Options,
-    all_fields,
     chosen_options,
+    load_fields,
     options,
     stored_fields,
     stored_options,
@@ -60,7 +59,7 @@ class RunSpec:
             self._set("bonus_options", ())
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> JsonObject:
         """Everything that decides the result, as plain data; its hash is the run's identity."""
         options = {
             f"{kind}_options": stored_options(
@@ -118,11 +117,11 @@ class RunSpec:
         """A pack of this run alone."""
         return Pack.single(program, self.seed, self.reward, self.knobs)
 
-    def _set(self, field: str, value: Any) -> None:
+    def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
 
 
-def from_config(config: Mapping[str, Any]) -> RunSpec:
+def from_config(config: JsonObject) -> RunSpec:
     """The run that a stored configuration describes."""
     try:
         options = {
@@ -132,10 +131,10 @@ def from_config(config: Mapping[str, Any]) -> RunSpec:
         return RunSpec(
             **options,
             **{name: config[name] for name in ("reward", "seed", "steps", *KINDS)},
-            knobs=Knobs(**all_fields("knobs", Knobs, config["knobs"])),
-            settings=Settings(**all_fields("settings", Settings, config["settings"])),
+            knobs=load_fields("knobs", Knobs, config["knobs"]),
+            settings=load_fields("settings", Settings, config["settings"]),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (BadInput, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"this is not the configuration of a run ({error})") from None
 
 

@@ -6,11 +6,11 @@ A TOML file has one [[prediction]] table for each, with the fields of `Predictio
 from __future__ import annotations
 
 import dataclasses
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clew.loading import load, read_toml
 from clew.store import digest
 from clew.store.canonical import JsonObject, plain
 from clew.validate import BadInput, finite_number, known_names, one_of
@@ -132,18 +132,7 @@ class Prediction:
     @classmethod
     def from_json(cls, data: object) -> Prediction:
         """The inverse of `to_json`; fields that have a default may be left out."""
-        fields = _table(cls, "prediction", data)
-        for name in ("each", "within"):
-            fields[name] = tuple(_list(name, fields.get(name, ())))
-        for name, kind in (("contrasts", Contrast), ("unless", Unless)):
-            tables = [_table(kind, name, one) for one in _list(name, fields.get(name, ()))]
-            fields[name] = tuple(kind(**one) for one in tables)
-        if not isinstance(fields.setdefault("where", {}), Mapping):
-            raise BadInput(f"where={fields['where']!r} is not valid; it must be a table")
-        for name in ("name", "statement", "quantity", "correlates"):
-            if not isinstance(fields.get(name, ""), str):
-                raise BadInput(f"{name}={fields[name]!r} is not valid; it must be text")
-        return cls(**fields)
+        return load(data, cls, "prediction")
 
     @property
     def digest(self) -> str:
@@ -153,13 +142,10 @@ class Prediction:
 
 def read_predictions(path: Path) -> list[Prediction]:
     """The predictions that a file declares, all of them checked."""
+    declared = read_toml(path)
     try:
-        return _parsed(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise BadInput(f"{path}: it is nested too deep") from None
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read ({error.strerror})") from None
-    except ValueError as error:
+        return _parsed(declared)
+    except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
 
@@ -168,8 +154,8 @@ def study() -> list[Prediction]:
     return read_predictions(_STUDY)
 
 
-def _parsed(text: str) -> list[Prediction]:
-    declared = plain(tomllib.loads(text), "file")
+def _parsed(declared: JsonObject) -> list[Prediction]:
+    declared = plain(declared, "file")
     known_names("field", declared, ("prediction",))
     tables = declared.get("prediction", [])
     if not isinstance(tables, list) or not tables:
@@ -184,24 +170,6 @@ def _parsed(text: str) -> list[Prediction]:
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"prediction {twice[0]!r} is there twice; give each a name of its own")
     return found
-
-
-def _table(kind: type[Prediction | Contrast | Unless], name: str, data: object) -> JsonObject:
-    if not isinstance(data, Mapping):
-        raise BadInput(f"{name}={data!r} is not valid; it must be a table")
-    fields = dataclasses.fields(kind)
-    known_names(f"field of {name}", data, [one.name for one in fields])
-    for one in fields:
-        required = one.default is one.default_factory is dataclasses.MISSING
-        if required and one.name not in data:
-            raise BadInput(f"{name} has no {one.name}")
-    return dict(data)
-
-
-def _list(name: str, value: object) -> Sequence[object]:
-    if not isinstance(value, (list, tuple)):
-        raise BadInput(f"{name}={value!r} is not valid; it must be a list")
-    return value
 
 
 def _values(name: str, value: object) -> tuple[Value, ...]:

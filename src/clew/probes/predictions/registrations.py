@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from clew.loading import load
 from clew.probes.predictions.prediction import Prediction
 from clew.store import CannotRead, Damaged, Store, digest
 from clew.store.canonical import JsonObject
@@ -77,9 +78,8 @@ class Registration:
     @classmethod
     def from_json(cls, data: JsonObject) -> Registration:
         """The inverse of `to_json`."""
-        predictions = tuple(Prediction.from_json(one) for one in data["predictions"])
         fields = {name: value for name, value in data.items() if name != "format"}
-        made = cls(**{**fields, "predictions": predictions})
+        made = load(fields, cls, "registration")
         parse_time(made.registered)
         return made
 
