@@ -12,7 +12,7 @@ from clew.learner.playing import actor_from_arrays
 from clew.learner.program import Program
 from clew.probes.fitting import measure
 from clew.probes.predictions import utc_now
-from clew.probes.recording import Question, question_datasets
+from clew.probes.recording import Question, Recording, question_datasets
 from clew.probes.replay import Questions, record, state_size
 from clew.probes.results import QuestionResult, summarize
 from clew.probes.stored import (
@@ -75,7 +75,7 @@ class _PendingRun(NamedTuple):
 
 class _RecordedRun(NamedTuple):
     pending: _PendingRun
-    success: float
+    recording: Recording
     questions: list[Question]
 
 
@@ -132,7 +132,7 @@ def _probe(
                 place = Path(folder) / str(len(group))
                 place.mkdir()
                 group.append(_record(left.pop(0), place, protocol))
-                size += sum(file.stat().st_size for file in place.iterdir())
+                size += group[-1].recording.bytes
                 asked += len(group[-1].questions)
             on_progress("recording", len(pending) - len(left), len(pending))
             yield from _fit(group, protocol, on_progress)
@@ -148,8 +148,7 @@ def _record(pending: _PendingRun, folder: Path, protocol: Protocol) -> _Recorded
         seed=protocol.seed,
         untrained_seed=pending.run.seed,
     )
-    questions = question_datasets(recording, pending.latent.questions, folder)
-    return _RecordedRun(pending, float(recording.success.mean()), questions)
+    return _RecordedRun(pending, recording, question_datasets(recording, pending.latent.questions))
 
 
 def _fit(
@@ -172,7 +171,7 @@ def _to_store(
         protocol=protocol.to_json(),
         agent=recorded.pending.weights,
         when=utc_now(),
-        success=recorded.success,
+        success=float(recorded.recording.success.mean()),
         tail_mean=require(run.name, "result", run.result(), ["tail_mean"])["tail_mean"],
         summary=summarize([one for one in results if one is not None]),
         questions=[

@@ -6,10 +6,9 @@ The small columns are held in memory; features are appended to files, and memory
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -23,7 +22,6 @@ COLUMNS: Mapping[str, DTypeLike] = {
 }  # fmt: skip
 PER_QUESTION = ("asked", "answer", "since")
 """Columns with an entry for each question."""
-BLOCK_BYTES = 32 * 2**20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +66,7 @@ class RowWriter:
             self._columns[name].append(np.asarray(columns[name]).astype(dtype))
         for name, array in features.items():
             self._widths[name] = array.shape[1]
-            with _writing(self._path(name), "ab") as file:
-                file.write(np.ascontiguousarray(array, self._dtype(name)).data)
+            self._append(name, np.ascontiguousarray(array, self._dtype(name)))
 
     def finish(self, questions: int, success: np.ndarray, length: np.ndarray) -> Recording:
         """All rows; features are memory-mapped."""
@@ -80,11 +77,25 @@ class RowWriter:
             for name, parts in self._columns.items()
         }
         n = len(columns["episode"])
-        features = {
-            name: _mapped(self._path(name), self._dtype(name), (n, width))
-            for name, width in self._widths.items()
-        }
+        features = {name: self._mapped(name, (n, width)) for name, width in self._widths.items()}
         return Recording(success, length, **columns, features=features)
+
+    def _append(self, name: str, array: np.ndarray) -> None:
+        try:
+            with open(self._path(name), "ab") as file:
+                file.write(array.data)
+        except OSError as error:
+            raise BadInput(
+                f"the recording in {str(self._folder)!r} cannot be written ({error.strerror}); "
+                "free some space there or name another folder in TMPDIR, and run the same command "
+                "again: nothing that was stored is lost"
+            ) from error
+
+    def _mapped(self, name: str, shape: tuple[int, int]) -> np.ndarray:
+        """A file as an array; an empty file cannot be mapped."""
+        if not np.prod(shape):
+            return np.empty(shape, self._dtype(name))
+        return np.memmap(self._path(name), self._dtype(name), "r", shape=shape)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.rows"
@@ -103,11 +114,8 @@ class Question(NamedTuple):
     why_not: str = ""
 
 
-def question_datasets(
-    recording: Recording, questions: Sequence[str], folder: Path
-) -> list[Question]:
-    """A dataset for every question. Those with the same rows share the files of their features."""
-    shared: dict[bytes, dict[str, np.ndarray]] = {}
+def question_datasets(recording: Recording, questions: Sequence[str]) -> list[Question]:
+    """A dataset for every question that has both answers. All share the recorded features."""
     found = []
     for number, name in enumerate(questions):
         rows = np.flatnonzero(recording.asked[:, number])
@@ -118,53 +126,12 @@ def question_datasets(
             why_not = same if len(answers) else "it is never asked"
             found.append(Question(name, len(rows), episodes, None, why_not))
             continue
-        key = rows.tobytes()
-        if key not in shared:
-            shared[key] = _features(recording, rows, folder, len(shared))
         data = Dataset(
             labels=answers.astype(np.uint8),
             episode=recording.episode[rows],
             since=recording.since[rows, number],
-            features=shared[key],
+            features=recording.features,
+            feature_rows=rows,
         )
         found.append(Question(name, len(rows), episodes, data))
     return found
-
-
-def _features(
-    recording: Recording, rows: np.ndarray, folder: Path, number: int
-) -> dict[str, np.ndarray]:
-    if len(rows) == len(recording.episode):
-        return recording.features
-    return {
-        name: _copy_rows(array, rows, folder / f"{name}-{number}.rows")
-        for name, array in recording.features.items()
-    }
-
-
-def _copy_rows(array: np.ndarray, rows: np.ndarray, path: Path) -> np.ndarray:
-    """Some rows of a memory-mapped array, in a file of their own, block by block."""
-    block = max(1, BLOCK_BYTES // max(1, array.shape[1] * array.itemsize))
-    with _writing(path, "wb") as file:
-        for start in range(0, len(rows), block):
-            file.write(np.ascontiguousarray(array[rows[start : start + block]]).data)
-    return _mapped(path, array.dtype, (len(rows), array.shape[1]))
-
-
-def _mapped(path: Path, dtype: DTypeLike, shape: tuple[int, int]) -> np.ndarray:
-    """A file as an array; an empty file cannot be mapped."""
-    return np.memmap(path, dtype, "r", shape=shape) if np.prod(shape) else np.empty(shape, dtype)
-
-
-@contextmanager
-def _writing(path: Path, mode: Literal["ab", "wb"]) -> Iterator[IO[bytes]]:
-    """A file of a recording. An error says what to do if the disk is full."""
-    try:
-        with open(path, mode) as file:
-            yield file
-    except OSError as error:
-        raise BadInput(
-            f"the recording in {str(path.parent)!r} cannot be written ({error.strerror}); free "
-            "some space there or name another folder in TMPDIR, and run the same command again: "
-            "nothing that was stored is lost"
-        ) from error

@@ -151,6 +151,17 @@ def test_the_same_seed_gives_the_same_bytes_whoever_else_is_measured(found) -> N
     assert heard == [(number, 24) for number in range(25)]
 
 
+def test_features_may_have_rows_that_belong_to_other_questions(found) -> None:
+    data = examples.noise(0)
+    features = {
+        name: np.stack((np.full_like(one, np.nan), one), 1).reshape(-1, one.shape[1])
+        for name, one in data.features.items()
+    }
+    every_second = 1 + 2 * np.arange(len(data.labels))
+    shared = Dataset(data.labels, data.episode, data.since, features, every_second)
+    assert written(measure([shared], SEED)[0]) == written(found["noise"][0])
+
+
 def test_what_was_measured_survives_json(found) -> None:
     for each in [one for kind in found.values() for one in kind]:
         back = QuestionResult.from_json(json.loads(written(each)))
@@ -204,6 +215,7 @@ def test_what_cannot_be_probed_is_answered_with_the_reason() -> None:
         ("features", {"memory": np.zeros((5, 2), np.float32)}, "memory"),
         ("features", {"memory": np.zeros((6, 2), np.int32)}, "floats"),
         ("features", {}, "memory"),
+        ("feature_rows", np.arange(1, 7), "memory"),
     ],
 )
 def test_a_dataset_that_does_not_fit_together_is_refused(field, value, word) -> None:

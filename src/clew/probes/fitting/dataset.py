@@ -36,6 +36,8 @@ class Dataset:
     features: Mapping[str, np.ndarray]
     """float32 or float16 [n, d] by name, memory-mapped or not: "memory", and the controls
     "observation" and "untrained" (the same inputs through a randomly initialised memory)."""
+    feature_rows: np.ndarray | None = None
+    """If the features have other rows too: which of them belong to the labels, int[n]."""
 
     def __post_init__(self) -> None:
         rows = len(self.labels)
@@ -51,11 +53,17 @@ class Dataset:
         if MEMORY not in self.features:
             raise BadInput(f"features has no {MEMORY!r}; it has {sorted(self.features)}")
         for name, array in self.features.items():
-            if array.ndim != 2 or len(array) != rows or array.dtype.kind != "f":
+            index = self.feature_rows
+            fits = len(array) == rows if index is None else len(array) > index.max(initial=-1)
+            if array.ndim != 2 or not fits or array.dtype.kind != "f":
                 raise BadInput(
                     f"features[{name!r}] is a {array.dtype} array of shape {array.shape}; "
                     f"it must be floats of shape ({rows}, …)"
                 )
+
+    def in_features(self, rows: np.ndarray) -> np.ndarray:
+        """The rows of the features that belong to some rows of the dataset."""
+        return rows if self.feature_rows is None else self.feature_rows[rows]
 
 
 def split_by_episode(episode: np.ndarray, seed: int) -> dict[str, np.ndarray]:

@@ -147,12 +147,12 @@ def feature_sets(split: SplitDataset, seed: int) -> list[FeatureSet]:
 
 def reduce_features(of: FeatureSet, seed: int) -> Reduced | str:
     """Compute the principal components; or say why no probe can be fitted."""
-    found = fit_components(of.features, of.rows["train"], seed)
+    rows = {name: of.split.data.in_features(one) for name, one in of.rows.items()}
+    found = fit_components(of.features, rows.pop("train"), seed)
     if isinstance(found, str):
         return found
     components, train = found
-    held_out = {name: rows for name, rows in of.rows.items() if name != "train"}
-    x = {name: components.transform(of.features, rows) for name, rows in held_out.items()}
+    x = {name: components.transform(of.features, one) for name, one in rows.items()}
     x["train"] = train
     release_pages(of.features)
     if not all(np.isfinite(one).all() for one in x.values()):
