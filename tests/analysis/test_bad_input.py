@@ -65,7 +65,7 @@ def test_tables_that_are_refused(runs: pd.DataFrame, words: str) -> None:
     assert words in str(error.value)
 
 
-def test_curves_of_a_stranger_are_refused() -> None:
+def test_curves_of_an_unknown_run_are_refused() -> None:
     curve = frame({"seed": 7}).assign(steps=1.0, success=0.5)
     with pytest.raises(BadInput, match="not in the table of runs: world / sparse / GRU / none, se"):
         Results.from_frames(frame({}), curve)

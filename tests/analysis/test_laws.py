@@ -101,7 +101,7 @@ def test_permutation_p_is_uniform_where_the_bonus_does_nothing() -> None:
     assert np.mean(ps) == pytest.approx(0.5, abs=3 * np.sqrt(1 / 12 / 300))
 
 
-def test_the_same_runs_in_another_order_and_company_give_the_same_bytes() -> None:
+def test_the_same_runs_in_another_order_or_beside_others_give_the_same_bytes() -> None:
     runs = published().runs
     shuffled = Results.from_frames(runs.sample(frac=1, random_state=3))
     alone = Results.from_frames(runs[runs["environment"] == "MysteryPath-Grid"])

@@ -3,7 +3,7 @@
 Means and deviations have two decimals, so each is moved within its rounding many times, and a
 printed statistic must lie in the range that this gives. MysteryPath with the distractor is the
 exception: its printed separation, F and the residual of the three-way table that contains it are
-reached only if nearly all roundings conspire, which is tested as such.
+reached only if nearly all roundings go the same way, which is tested as such.
 """
 
 from __future__ import annotations

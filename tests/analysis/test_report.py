@@ -1,4 +1,4 @@
-"""The page: self-contained, honest about gaps, safe against names, and alive in a real browser."""
+"""The page: self-contained, names what is missing, escapes names, and works in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a conclusion hangs on a choice: the scale, the control, or what was left out."""
+"""When a conclusion depends on a choice: the scale, the control, or what was left out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from clew.analysis.stats.spread import Spread
 class Caution:
     """One choice on which the reading of the spread depends."""
 
-    bonus: str
     choice: str
     """'scale', 'control', 'noise' or 'failures'."""
     sentence: str
@@ -39,7 +38,7 @@ def cautions(statistics: TaskStatistics, bonus: str) -> list[Caution]:
     again = statistics.with_failures.spread(bonus)
     if sign(again.delta) != direction:
         said["failures"] = _failure_sentence(bonus, usual, again)
-    return [Caution(bonus, choice, sentence) for choice, sentence in said.items()]
+    return [Caution(choice, sentence) for choice, sentence in said.items()]
 
 
 def sign(interval: Interval) -> int:

@@ -186,11 +186,11 @@ def _curve(
     frame["seed"] = frame["seed"].astype(int)
     known = pd.MultiIndex.from_frame(runs[list(RUN)])
     named = pd.MultiIndex.from_frame(frame[list(RUN)].drop_duplicates())
-    strangers = named.difference(known)
-    if len(strangers):
+    unknown = named.difference(known)
+    if len(unknown):
         raise BadInput(
-            f"{name} speak of a run that is not in the table of runs: "
-            f"{describe(pd.Series(strangers[0], index=list(RUN)))}"
+            f"{name} have rows of a run that is not in the table of runs: "
+            f"{describe(pd.Series(unknown[0], index=list(RUN)))}"
         )
     return frame.sort_values([*RUN, "steps"], kind="stable").reset_index(drop=True)
 

@@ -104,7 +104,7 @@ class TaskStatistics:
         """Of every architecture and bonus; the family that is corrected for is all of them."""
         corrected = holm([test.p for test in self.welch.values()])
         return tuple(
-            Gain(a, b, test.interval, self._bootstrap_gain(a, b), test.p, p, test.detectable)
+            Gain(a, b, test.interval, self._bootstrap_gain(a, b), p, test.detectable)
             for ((a, b), test), p in zip(self.welch.items(), corrected, strict=True)
         )
 

@@ -11,7 +11,6 @@ from clew.analysis.cautions import Caution, cautions
 from clew.analysis.names import bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.gains import Gain
-from clew.analysis.stats.interaction import Interaction
 from clew.analysis.stats.intervals import Interval, holm
 from clew.analysis.stats.spread import Spread
 from clew.analysis.stats.task import Task
@@ -45,7 +44,6 @@ class Verdict:
     sentence: str
     spread: Spread
     average: Interval
-    interaction: Interaction | None
     p_spread: float
     """Of ΔSEP, Holm-corrected over all verdicts given together."""
     p_interaction: float
@@ -77,7 +75,6 @@ def _verdict(
         sentence="",
         spread=found,
         average=average,
-        interaction=statistics.interactions.get(bonus),
         p_spread=p_spread,
         p_interaction=p_interaction,
         gains=tuple(
@@ -138,8 +135,8 @@ def _shift(verdict: Verdict) -> str:
     if not delta.excludes(0):
         return f"{helps}, and does not change the spread of memories measurably"
     way = "widens" if delta.estimate > 0 else "narrows"
-    lacking = "its own p" if not verdict.p_spread < ALPHA else "the test that gains differ"
-    return f"{helps}; that it {way} the spread is not settled ({lacking} fails after Holm)"
+    failing = "its own p" if not verdict.p_spread < ALPHA else "the test that gains differ"
+    return f"{helps}; that it {way} the spread is not settled ({failing} fails after Holm)"
 
 
 def _range(mine: Sequence[Gain]) -> str:

@@ -1,4 +1,4 @@
-"""How figures look: colours that all eyes tell apart, and shapes that survive a grey printer."""
+"""How figures look: colours for the colour-blind, and shapes that can be told apart in grey."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def styled() -> Iterator[None]:
 
 
 def new(width: float, height: float) -> Figure:
-    """An empty figure that no window manager knows of; inches."""
+    """An empty figure of this size in inches, outside pyplot."""
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -10,7 +10,7 @@ from clew.analysis import formatting
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import DECIMALS, SEEDS, published_success
 from clew.analysis.results import ARM, Results, records
-from clew.analysis.stats.intervals import Interval, satterthwaite, t_quantile, without_interval
+from clew.analysis.stats.intervals import Interval, half_width, without_interval
 from clew.analysis.stats.task import tasks
 from clew.analysis.tables.grid import Cell, Grid, figure, in_sections, word
 from clew.validate import BadInput
@@ -90,19 +90,18 @@ def difference(ours: ArmSummary, theirs: ArmSummary) -> Interval:
     variances = [(s.std + s.rounded) ** 2 / s.n for s in (ours, theirs)]
     if sum(variances) == 0:
         return Interval(gap, gap - room, gap + room, n, "Welch t")
-    error, freedom = satterthwaite(variances, n)
-    half = t_quantile(0.95, freedom) * error + room
+    half = half_width(variances, n) + room
     return Interval(gap, gap - half, gap + half, n, "Welch t")
 
 
 def _compare(
-    ours: Mapping[Arm, ArmSummary], theirs: Mapping[Arm, ArmSummary], whom: str
+    ours: Mapping[Arm, ArmSummary], theirs: Mapping[Arm, ArmSummary], where: str
 ) -> list[Comparison]:
     shared = [arm for arm in ours if arm in theirs]
     if not shared:
         example = " / ".join(next(iter(theirs), ("nothing",)))
         raise BadInput(
-            f"the suites do not match: no arm is both here and in {whom}, which has for example "
+            f"the suites do not match: no arm is both here and in {where}, which has for example "
             f"{example}"
         )
     return [Comparison(a, ours[a], theirs[a], difference(ours[a], theirs[a])) for a in shared]

@@ -64,7 +64,7 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
     """The report as HTML."""
     compared, proofs = extras.get("compared", []), extras.get("proofs", {})
     given = verdicts(statistics)
-    lacking = statistics.gaps
+    missing = statistics.gaps
     templates = Environment(
         loader=PackageLoader("clew.analysis.report", "."),
         autoescape=True,
@@ -83,10 +83,10 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
         does=DOES,
         rules=RULES,
         panel=panel,
-        gaps=lacking,
+        gaps=missing,
         notes=extras.get("notes", ()),
-        lines=lacking.lines()[:LISTED],
-        more=max(0, len(lacking.runs) - LISTED),
+        lines=missing.lines()[:LISTED],
+        more=max(0, len(missing.runs) - LISTED),
         tables={name: (grid.caption, html(grid)) for name, grid in every(statistics).items()},
         compared=html(comparison_table(compared)) if compared else "",
         differing=[c for c in compared if c.agreement == "differs"],

@@ -35,7 +35,7 @@ class Resampled:
 
     low: float
     high: float
-    """The middle `level` of its values, as the study has it."""
+    """The middle 95% of its values, as the study has it."""
     values: Values
     """[resample]."""
 
@@ -49,7 +49,6 @@ def bootstrap(
     task: Task,
     statistics: Mapping[K, Statistic],
     resamples: int = RESAMPLES,
-    level: float = LEVEL,
     method: str = "percentile",
 ) -> dict[K, Resampled]:
     """Every statistic with the seeds of each arm drawn anew: arms apart (stratified), unpaired.
@@ -73,7 +72,7 @@ def bootstrap(
             n_resamples=resamples,
             batch=min(BATCH, resamples),
             vectorized=True,
-            confidence_level=level,
+            confidence_level=LEVEL,
             method=method,
             rng=generator("bootstrap", task.environment, task.reward),
         )

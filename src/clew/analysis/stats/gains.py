@@ -8,13 +8,7 @@ import math
 import numpy as np
 
 from clew.analysis.names import NONE
-from clew.analysis.stats.intervals import (
-    LEVEL,
-    Interval,
-    satterthwaite,
-    t_quantile,
-    without_interval,
-)
+from clew.analysis.stats.intervals import Interval, half_width, without_interval
 from clew.analysis.stats.task import Task, Values
 
 
@@ -28,10 +22,8 @@ class Gain:
     """Welch's t, which covers at small n."""
     bootstrap: Interval
     """The study's: seeds of both arms drawn anew, unpaired."""
-    p: float
-    """Two-sided, Welch; NaN where there is no spread to judge by."""
     p_holm: float
-    """… corrected for all gains of the task."""
+    """Two-sided, Welch, corrected for all gains of the task; NaN without a spread to judge by."""
     detectable: float
     """The smallest true gain that seeds like these would have shown with 80% probability."""
 
@@ -42,7 +34,7 @@ def gain(task: Task, architecture: str, bonus: str) -> Values:
     return (task.means(bonus, one) - task.means(NONE, one))[..., 0]
 
 
-def average_gain(task: Task, bonus: str, level: float = LEVEL) -> Interval:
+def average_gain(task: Task, bonus: str) -> Interval:
     """The mean of the memory architectures' gains, each counted alike.
 
     Its error is that of the arms' means added up; degrees of freedom by Satterthwaite.
@@ -59,6 +51,5 @@ def average_gain(task: Task, bonus: str, level: float = LEVEL) -> Interval:
     if all(np.ptp(v) == 0 for v in arms):
         return without_interval(mean, n, "Welch t", "all seeds of every arm are equal")
     variances = [float(v.var(ddof=1)) / len(v) / len(chosen) ** 2 for v in arms]
-    error, freedom = satterthwaite(variances, n)
-    half = t_quantile(level, freedom) * error
+    half = half_width(variances, n)
     return Interval(mean, mean - half, mean + half, n, "Welch t")

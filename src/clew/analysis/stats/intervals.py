@@ -18,7 +18,7 @@ from scipy import special, stats
 from clew.analysis.stats.task import Values
 
 LEVEL = 0.95
-ALPHA = 0.05
+"""Of every interval; 1 minus it is the size of the tests."""
 POWER = 0.8
 
 
@@ -66,19 +66,17 @@ def without_interval(estimate: float, n: tuple[int, ...], method: str, why: str)
     return Interval(estimate, math.nan, math.nan, n, method, why)
 
 
-def mean_interval(
-    values: Values, level: float = LEVEL, inside: tuple[float, float] = (0.0, 1.0)
-) -> Interval:
+def mean_interval(values: Values, inside: tuple[float, float] = (0.0, 1.0)) -> Interval:
     """Student's t: of those tried, what covers best at small n. It keeps inside what can be."""
     n = len(values)
     mean = float(np.mean(values))
     if n < 2:
         return without_interval(mean, (n,), "t", "one seed says nothing about the spread of seeds")
-    half = t_quantile(level, n - 1) * float(stats.sem(values))
+    half = t_quantile(n - 1) * float(stats.sem(values))
     return Interval(mean, max(mean - half, inside[0]), min(mean + half, inside[1]), (n,), "t")
 
 
-def welch(bonus: Values, none: Values, level: float = LEVEL) -> Welch:
+def welch(bonus: Values, none: Values) -> Welch:
     """The test of `bonus` minus `none`; its interval keeps inside −1 to 1."""
     n = (len(bonus), len(none))
     gain = float(np.mean(bonus) - np.mean(none))
@@ -92,35 +90,34 @@ def welch(bonus: Values, none: Values, level: float = LEVEL) -> Welch:
         # one arm may well have equal seeds, of which scipy warns
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
         test: Any = stats.ttest_ind(bonus, none, equal_var=False)
-    low, high = test.confidence_interval(level)
+    low, high = test.confidence_interval(LEVEL)
     interval = Interval(gain, max(float(low), -1.0), min(float(high), 1.0), n, "Welch t")
-    edge = t_quantile(1 - ALPHA, float(test.df))
     error = float(np.hypot(stats.sem(bonus), stats.sem(none)))
     # the chance of a significant result of the wrong sign is left out: it is below 1e-4
-    detectable = float(special.nctdtrinc(test.df, 1 - POWER, edge)) * error
+    detectable = float(special.nctdtrinc(test.df, 1 - POWER, t_quantile(test.df))) * error
     return Welch(interval, float(test.pvalue), detectable)
 
 
-def satterthwaite(variances: Sequence[float], n: Sequence[int]) -> tuple[float, float]:
-    """Error and degrees of freedom of a sum of means that have these variances (of the mean).
+def half_width(variances: Sequence[float], n: Sequence[int]) -> float:
+    """Of the interval of a sum of means that have these variances, from n seeds each.
 
-    scipy has it for two samples of raw values only.
+    Degrees of freedom are Satterthwaite's. scipy has them for two samples of raw values only.
     """
     parts = np.asarray(variances)
     freedom = parts.sum() ** 2 / np.sum(parts**2 / (np.asarray(n) - 1))
-    return math.sqrt(parts.sum()), float(freedom)
+    return t_quantile(freedom) * math.sqrt(parts.sum())
 
 
-def t_quantile(level: float, freedom: float) -> float:
+def t_quantile(freedom: float) -> float:
     """Half the width of a two-sided interval, in standard errors."""
-    return float(stats.t.ppf((1 + level) / 2, freedom))
+    return float(stats.t.ppf((1 + LEVEL) / 2, freedom))
 
 
-def wilson(successes: int, n: int, level: float = LEVEL) -> Interval:
+def wilson(successes: int, n: int) -> Interval:
     """Share of seeds: Wilson's score interval, which keeps inside 0 to 1 and covers at n = 10."""
     if n == 0:
         return without_interval(math.nan, (0,), "Wilson", "there are no seeds")
-    low, high = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+    low, high = stats.binomtest(successes, n).proportion_ci(LEVEL, method="wilson")
     return Interval(successes / n, float(low), float(high), (n,), "Wilson")
 
 

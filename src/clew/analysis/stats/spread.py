@@ -33,8 +33,8 @@ class Spread:
     dispersed: float
     """… with it."""
     ratio: Interval
-    sep_none: float
     sep: float
+    """With the bonus."""
     delta: Interval
     """ΔSEP."""
     delta_beyond_noise: float
@@ -102,7 +102,6 @@ def spread(
         none=v_none,
         dispersed=v,
         ratio=_ratio(v, v_none, ratio, n),
-        sep_none=sep_none,
         sep=sep,
         delta=Interval(sep - sep_none, delta.low, delta.high, n, METHOD),
         delta_beyond_noise=beyond,
@@ -114,7 +113,7 @@ def no_spread(task: Task, bonus: str, chosen: tuple[str, ...], why: str) -> Spre
     """Everything NaN, and the reason."""
     nan = math.nan
     no = without_interval(nan, _counts(task, bonus, chosen), METHOD, why)
-    return Spread(bonus, chosen, nan, nan, no, nan, nan, no, nan, nan)
+    return Spread(bonus, chosen, nan, nan, no, nan, no, nan, nan)
 
 
 def _ratio(v: float, v_none: float, found: Resampled, n: tuple[int, ...]) -> Interval:

@@ -39,7 +39,7 @@ def wins(bonus: Values, none: Values) -> Values:
     return np.mean((above > 0) + 0.5 * (above == 0), axis=(-2, -1))
 
 
-def improvement(bonus: Values, none: Values, level: float = LEVEL) -> Interval:
+def improvement(bonus: Values, none: Values) -> Interval:
     """Pr(bonus > none), with Newcombe's score-like interval for the Mann–Whitney statistic.
 
     The bootstrap interval of 1.00 is the single point 1.00, which no ten seeds can prove; this
@@ -49,7 +49,7 @@ def improvement(bonus: Values, none: Values, level: float = LEVEL) -> Interval:
     share = float(wins(bonus, none))
     if min(n) < 2:
         return without_interval(share, n, "Newcombe", "an arm with one seed proves little")
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(stats.norm.ppf((1 + LEVEL) / 2))
 
     def beyond(truth: float) -> float:
         return abs(share - truth) - z * math.sqrt(_variance(truth, *n))

@@ -45,7 +45,7 @@ class Grid:
     groups: Sequence[tuple[str, int]] = ()
     """Heads above the columns, each with the number of columns it spans."""
     sections: Sequence[tuple[int, str]] = ()
-    """(row, title): a title before that row, or an empty one for a mere rule."""
+    """(row, title): a title before that row, or an empty one for a rule only."""
     left: int = 1
     """Columns on the left that hold words."""
     note: str = ""
