@@ -172,15 +172,15 @@ def test_it_pays_once_for_each_observation_of_an_episode() -> None:
     np.testing.assert_array_equal(times, reached * (1 - begun))
 
 
-def test_training_is_adam_on_the_mean_error_over_arrivals() -> None:
+def test_training_is_adam_on_the_mean_error_over_next_observations() -> None:
     observations, bonus = observations_of("TinyReproduce"), NovelD(**SMALL)
     seen = wander(np.random.default_rng(0), observations, TIME, ENVS, 0.2)
     state = fresh(bonus, observations, ENVS)
-    target, arrivals = state.networks.target, flat64(observations, seen.next_obs)
-    wanted = mlp64(target, arrivals)
+    target, arrays = state.networks.target, flat64(observations, seen.next_obs)
+    wanted = mlp64(target, arrays)
 
     def loss(predictor: Any) -> Any:
-        return ((predictor(jnp.asarray(arrivals)) - wanted) ** 2).mean()
+        return ((predictor(jnp.asarray(arrays)) - wanted) ** 2).mean()
 
     by_hand = Adam(state.networks.predictor, bonus.learning_rate)
     visits = state.visits

@@ -57,7 +57,9 @@ def test_advantages_are_the_sum_they_are_defined_as(seed: int) -> None:
 
 @pytest.mark.parametrize("architecture", ["GRU", "Mamba-2"])
 @pytest.mark.parametrize("shared", [False, True])
-def test_every_arrival_has_the_value_of_its_own_episode(architecture: str, shared: bool) -> None:
+def test_every_next_observation_has_the_value_of_its_own_episode(
+    architecture: str, shared: bool
+) -> None:
     """Values by whole chunks equal a critic that walks along and looks ahead at each step.
 
     Episodes of 5 steps are cut short several times in a chunk, and across rollouts.
