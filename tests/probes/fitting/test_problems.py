@@ -13,7 +13,7 @@ from clew.probes.fitting.problems import (
     SHUFFLES,
     WIDTHS,
     FeatureSet,
-    Reduced,
+    ReducedFeatures,
     SplitDataset,
     feature_sets,
     reduce_features,
@@ -44,7 +44,7 @@ def test_features_on_disk_are_never_held_whole(tmp_path, monkeypatch) -> None:
     only = Dataset(data.labels, data.episode, data.since, {"memory": stored})
     (of,) = feature_sets(split_dataset(only, 0), 0)
     ready = reduce_features(of, 0)
-    assert isinstance(ready, Reduced)
+    assert isinstance(ready, ReducedFeatures)
     assert len(of.rows["train"]) == 100, "subsampled"
     assert len(of.rows["validation"]) == 25
     assert len(ready.x["test"]) == 120, "every test row counts"
@@ -71,7 +71,7 @@ def test_problems_have_few_shapes_and_hold_every_row(rows, size, labels, seed) -
         assert np.count_nonzero(x) == np.count_nonzero(ready.x["train"])
 
 
-def prepared(train: np.ndarray, labels: np.ndarray) -> Reduced:
+def prepared(train: np.ndarray, labels: np.ndarray) -> ReducedFeatures:
     """Every row is for training; the labels beyond the first are shuffled ones."""
     rows = np.arange(len(train))
     first, *shuffled = labels.T.astype(np.uint8)
@@ -80,7 +80,9 @@ def prepared(train: np.ndarray, labels: np.ndarray) -> Reduced:
     variance = np.ones(train.shape[1])
     turn = components.Components(np.zeros(1), np.zeros((1, 1)), variance, 1)
     x = np.pad(train.astype(np.float32), ((0, 0), (0, 1)), constant_values=1)
-    return Reduced(of, turn, {"train": x}, np.append(problems.planted_signal(variance, 0), 0))
+    return ReducedFeatures(
+        of, turn, {"train": x}, np.append(problems.planted_signal(variance, 0), 0)
+    )
 
 
 def test_large_features_are_fitted_to_fewer_rows() -> None:
@@ -102,7 +104,7 @@ def test_only_the_memory_is_probed_for_shuffled_labels(name: str) -> None:
     data = examples.noise(0)
     found = {one.name: one for one in feature_sets(split_dataset(data, 0), 0)}
     reduced = reduce_features(found[name], 0)
-    assert isinstance(reduced, Reduced)
+    assert isinstance(reduced, ReducedFeatures)
     labels, *others = targets_of(reduced)
     assert len(others) == (SHUFFLES + 1) * (name == "memory")
     np.testing.assert_array_equal(labels.labels, data.labels)

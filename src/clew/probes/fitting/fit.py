@@ -16,7 +16,7 @@ from clew.probes.fitting.logistic import PENALTIES, TOLERANCE, RegularisationPat
 from clew.probes.fitting.parallel import on_cpu, parallel_map
 from clew.probes.fitting.problems import (
     FeatureSet,
-    Reduced,
+    ReducedFeatures,
     SplitDataset,
     Target,
     feature_sets,
@@ -79,7 +79,7 @@ def _batches(todo: Sequence[FeatureSet]) -> list[Sequence[FeatureSet]]:
 def _fit(batch: Sequence[FeatureSet], seed: int) -> list[list[TargetFit]]:
     """The fits of each feature set's targets; one with the reason if it cannot be probed."""
     reduced = [reduce_features(one, seed) for one in batch]
-    targets = [t for one in reduced if isinstance(one, Reduced) for t in targets_of(one)]
+    targets = [t for one in reduced if isinstance(one, ReducedFeatures) for t in targets_of(one)]
     problems = [target.problem() for target in targets]
     paths = solve([(problem,) for problem in problems])
     linear = [_best_penalty(*pair) for pair in zip(targets, paths, strict=True)]
@@ -89,7 +89,7 @@ def _fit(batch: Sequence[FeatureSet], seed: int) -> list[list[TargetFit]]:
     return [
         [TargetFit(ProbeScores(size=of.features.shape[1], reason=one))]
         if isinstance(one, str)
-        else [fit for target, fit in zip(targets, fits, strict=True) if target.of is one]
+        else [fit for target, fit in zip(targets, fits, strict=True) if target.features is one]
         for of, one in zip(batch, reduced, strict=True)
     ]
 
@@ -103,7 +103,7 @@ class _LinearProbe(NamedTuple):
 
 def _best_penalty(target: Target, path: RegularisationPath) -> _LinearProbe:
     """The probe with the best AUC in the validation episodes."""
-    logits = target.x("validation") @ target.of.unpad(path.w).T
+    logits = target.x("validation") @ target.features.unpad(path.w).T
     best = int(np.argmax([auc(target.y("validation"), column) for column in logits.T]))
     unconverged = len(PENALTIES) - int((path.decrement < TOLERANCE).sum())
     return _LinearProbe(np.asarray(path.w[best]), PENALTIES[best], unconverged)
@@ -111,7 +111,7 @@ def _best_penalty(target: Target, path: RegularisationPath) -> _LinearProbe:
 
 def _score(target: Target, linear: _LinearProbe, stages: mlp.MlpProbe) -> TargetFit:
     """AUCs in the test rows."""
-    reduced, (w,) = target.of, target.of.unpad(linear.w[None])
+    reduced, (w,) = target.features, target.features.unpad(linear.w[None])
     test, truth = target.x("test"), target.y("test")
     logits = test @ w
     unpadded = mlp.MlpProbe(reduced.unpad(stages.linear), reduced.unpad(stages.hidden), stages.out)
@@ -120,8 +120,8 @@ def _score(target: Target, linear: _LinearProbe, stages: mlp.MlpProbe) -> Target
         linear=auc(truth, logits),
         mlp=auc(truth, mlp.logits(best, test)),
         l2=linear.l2,
-        size=reduced.of.features.shape[1],
-        fitted=len(reduced.of.rows["train"]),
+        size=reduced.source.features.shape[1],
+        fitted=len(reduced.source.rows["train"]),
         kept=reduced.components.explained,
         unconverged=linear.unconverged,
     )

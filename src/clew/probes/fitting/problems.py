@@ -63,10 +63,10 @@ class FeatureSet:
 
 
 @dataclass(frozen=True)
-class Reduced:
+class ReducedFeatures:
     """A feature set as principal components and a column of ones."""
 
-    of: FeatureSet
+    source: FeatureSet
     components: Components
     x: Mapping[str, np.ndarray]
     """By split."""
@@ -99,7 +99,7 @@ class Reduced:
 class Target:
     """What a probe of a feature set predicts: the labels, or those of a control or a check."""
 
-    of: Reduced
+    features: ReducedFeatures
     labels: np.ndarray
     """Of all rows."""
     planted: bool = False
@@ -107,18 +107,18 @@ class Target:
 
     def y(self, split: str) -> np.ndarray:
         """Labels of a split."""
-        return self.labels[self.of.of.rows[split]]
+        return self.labels[self.features.source.rows[split]]
 
     def x(self, split: str) -> np.ndarray:
         """Components of a split, with the signal, if it is planted."""
-        x = self.of.x[split]
+        x = self.features.x[split]
         if not self.planted:
             return x
-        return x + np.outer(self.y(split), self.of.signal).astype(np.float32)
+        return x + np.outer(self.y(split), self.features.signal).astype(np.float32)
 
     def problem(self) -> Problem:
         """The training rows as a padded problem."""
-        x = self.of.pad(self.x("train")) if self.planted else self.of.padded
+        x = self.features.pad(self.x("train")) if self.planted else self.features.padded
         y = self.y("train").astype(np.float32)
         return Problem(x, np.pad(y, (0, ROWS - len(y))), np.array(len(y), np.int32))
 
@@ -145,29 +145,29 @@ def feature_sets(split: SplitDataset, seed: int) -> list[FeatureSet]:
     return found
 
 
-def reduce_features(of: FeatureSet, seed: int) -> Reduced | str:
+def reduce_features(source: FeatureSet, seed: int) -> ReducedFeatures | str:
     """Compute the principal components; or say why no probe can be fitted."""
-    rows = {name: of.split.data.in_features(one) for name, one in of.rows.items()}
-    found = fit_components(of.features, rows.pop("train"), seed)
+    rows = {name: source.split.data.in_features(one) for name, one in source.rows.items()}
+    found = fit_components(source.features, rows.pop("train"), seed)
     if isinstance(found, str):
         return found
     components, train = found
-    x = {name: components.transform(of.features, one) for name, one in rows.items()}
+    x = {name: components.transform(source.features, one) for name, one in rows.items()}
     x["train"] = train
-    release_pages(of.features)
+    release_pages(source.features)
     if not all(np.isfinite(one).all() for one in x.values()):
         return "some features are not finite numbers"
     x = {name: np.pad(one, ((0, 0), (0, 1)), constant_values=1) for name, one in x.items()}
     signal = np.append(planted_signal(components.variance, seed), 0.0)
-    return Reduced(of, components, x, signal)
+    return ReducedFeatures(source, components, x, signal)
 
 
-def targets_of(reduced: Reduced) -> list[Target]:
+def targets_of(reduced: ReducedFeatures) -> list[Target]:
     """The labels; for the memory also the shuffled labels, and last a planted signal, whose labels
     are the first shuffled ones again."""
-    split = reduced.of.split
+    split = reduced.source.split
     labels = Target(reduced, split.data.labels)
-    if reduced.of.name != MEMORY:
+    if reduced.source.name != MEMORY:
         return [labels]
     shuffled = [Target(reduced, one) for one in split.shuffled]
     return [labels, *shuffled, Target(reduced, split.shuffled[0], planted=True)]
