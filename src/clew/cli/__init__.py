@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -26,9 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     try:
         function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
-        from clew.cli.parsing import parse
+        parameters = inspect.signature(function).parameters.values()
+        if rest or any(parameter.default is parameter.empty for parameter in parameters):
+            from clew.cli.parsing import parse  # not needed for `clew list`, and slow to import
 
-        parse(function, rest, f"clew {command}")()
+            function = parse(function, rest, f"clew {command}")
+        function()
     except (BadInput, OSError) as error:
         # a user's mistake or a full disk: a sentence, not a traceback
         print(f"clew: {_sentence(error)}", file=sys.stderr)

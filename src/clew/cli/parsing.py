@@ -44,7 +44,12 @@ def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], Non
         return partial(command, *args, **options)
 
     later.__doc__ = unwrapped(command.__doc__)
-    later.__annotations__ = typing.get_type_hints(command, include_extras=True)
+    hints = typing.get_type_hints(command, include_extras=True).items()
+    # tyro checks `int | None` by a package that is slow to import, and not `Optional[int]`
+    later.__annotations__ = {
+        name: typing.Union[typing.get_args(kind)] if isinstance(kind, types.UnionType) else kind  # noqa: UP007
+        for name, kind in hints
+    }
     later.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     printed = io.StringIO()
     try:

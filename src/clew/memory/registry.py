@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from clew.memory.base import Architecture
 
 architectures: Registry[Architecture] = Registry("architecture", "clew.memory.architectures")
+GIVEN = ("in_size", "width", "key")
+"""What the learner gives to every architecture; its other parameters are options."""
 register = architectures.register
 """Decorates a memory's class with the name that `make` knows it by."""
 

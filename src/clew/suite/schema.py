@@ -22,7 +22,7 @@ from clew.bonuses import bonuses
 from clew.envs.registry import environments
 from clew.learner import Knobs, Settings
 from clew.loading import load
-from clew.memory.registry import architectures
+from clew.memory.registry import GIVEN, architectures
 from clew.store import canonical
 from clew.store.canonical import JsonObject
 from clew.validate import BadInput, finite_number, known_names, one_of
@@ -36,8 +36,6 @@ Part = Literal["knobs", "settings"]
 REGISTRIES = {"environment": environments, "architecture": architectures, "bonus": bonuses}
 FIRST: JsonObject = json.loads(files("clew.suite").joinpath("schema.json").read_text("utf-8"))
 """First defaults: of knobs and settings by the version that they came with, of options by name."""
-GIVEN = ("in_size", "width", "key")
-"""What the learner hands to every architecture."""
 
 
 def options(kind: Kind, name: str, given: Mapping[str, object]) -> Options:

@@ -11,10 +11,9 @@ from clew.bonuses.registry import bonuses
 from clew.cli.output import console_for
 from clew.cli.registry import register
 from clew.envs.registry import environments, reward_names
-from clew.memory.registry import architectures
+from clew.memory.registry import GIVEN, architectures
 from clew.registry import Registry
 from clew.suite.registry import suites
-from clew.suite.schema import GIVEN
 
 
 class Listed(NamedTuple):

@@ -26,22 +26,13 @@ from clew.cli.commands.report import require_extra
 from clew.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, console_for, say
 from clew.cli.parsing import SuiteName
 from clew.cli.registry import register
-from clew.probes import stored
-from clew.probes.predictions import (
-    PredictionOutcome,
-    evaluate_predictions,
-    first_results_about,
-    read_predictions,
-    read_registrations,
-    register_predictions,
-    study,
-)
 from clew.store import Store
 from clew.suite import find_suite
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
     from clew.probes.arms import ArmProbes
+    from clew.probes.predictions import PredictionOutcome
     from clew.probes.probing import ProbedRun
 
 STUDY = "study"
@@ -78,6 +69,7 @@ def probe(
         json: Print one JSON object a line instead of progress bars and a table.
     """
     require_extra("the table of probes")
+    from clew.probes import stored
     from clew.probes.fitting.parallel import single_threaded_xla
     from clew.probes.probing import Protocol, probe_runs
 
@@ -116,11 +108,13 @@ def probe(
 
 def _register(store: Store, asked: str, console: Console) -> None:
     """Before anything is fitted: what is registered later is no prediction."""
-    given = study() if asked == STUDY else read_predictions(Path(asked))
-    registered = read_registrations(store).registrations
+    from clew.probes import predictions, stored
+
+    given = predictions.study() if asked == STUDY else predictions.read_predictions(Path(asked))
+    registered = predictions.read_registrations(store).registrations
     known = {prediction.digest for one in registered for prediction in one.predictions}
-    first_results = first_results_about(given, stored.past_measurements(store))
-    made = register_predictions(store, given, first_results=first_results)
+    first_results = predictions.first_results_about(given, stored.past_measurements(store))
+    made = predictions.register_predictions(store, given, first_results=first_results)
     new = {one.name for one in given if one.digest not in known}
     names = ", ".join(name for name in made.late if name in new)
     late = f"; {names} after the first results that they are about" if names else ""
@@ -171,7 +165,9 @@ def _print_results(
     skipped: Sequence[tuple[str, str]],
     as_json: bool,
 ) -> None:
+    from clew.probes import stored
     from clew.probes.arms import arm_means, run_table
+    from clew.probes.predictions import evaluate_predictions, read_registrations
 
     runs = [(one.run.config, one.probes) for one in probed if one.probes is not None]
     documents = [probes for _, probes in runs]
