@@ -60,9 +60,6 @@ class Encodes:
     potential: Mapping[Triple, Fraction]
     basis: tuple[Vector, ...]
 
-    def __bool__(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True)
 class Differs:
@@ -105,9 +102,6 @@ class Perfect:
 
     product: PomdpRM
     basis: tuple[Vector, ...]
-
-    def __bool__(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True)

@@ -8,30 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.machines.certificates.claims import (
-    Bound,
-    Dense,
-    Differs,
-    Encodes,
-    Mixed,
-    Optimal,
-    Perfect,
-    Pooled,
-    Refuted,
-    Sparse,
-    Unencodable,
-)
+from clew.machines.certificates import claims, machines, pairs, pomdps
 from clew.machines.certificates.filters import Rejected, demand
-from clew.machines.certificates.machines import (
-    check_differs,
-    check_encodes,
-    check_mixed,
-    check_perfect,
-    check_pooled,
-    check_refuted,
-)
-from clew.machines.certificates.pairs import check_bound, check_dense
-from clew.machines.certificates.pomdps import check_optimal, check_unencodable
 
 __all__ = ["Rejected", "verify"]
 
@@ -47,24 +25,24 @@ def verify(certificate: object) -> None:
         raise Rejected("the certificate is incomplete") from error
 
 
-def check_sparse(proof: Sparse) -> None:
+def check_sparse(proof: claims.Sparse) -> None:
     """One machine encodes and is not perfect."""
     same = proof.encodes.product is proof.product and proof.mixed.product is proof.product
     demand(same, "the proofs are about different machines")
-    check_encodes(proof.encodes)
-    check_mixed(proof.mixed)
+    machines.check_encodes(proof.encodes)
+    machines.check_mixed(proof.mixed)
 
 
 _CHECKS: dict[type, Callable[..., None]] = {
-    Bound: check_bound,
-    Dense: check_dense,
-    Differs: check_differs,
-    Encodes: check_encodes,
-    Mixed: check_mixed,
-    Optimal: check_optimal,
-    Perfect: check_perfect,
-    Pooled: check_pooled,
-    Refuted: check_refuted,
-    Sparse: check_sparse,
-    Unencodable: check_unencodable,
+    claims.Bound: pairs.check_bound,
+    claims.Dense: pairs.check_dense,
+    claims.Differs: machines.check_differs,
+    claims.Encodes: machines.check_encodes,
+    claims.Mixed: machines.check_mixed,
+    claims.Optimal: pomdps.check_optimal,
+    claims.Perfect: machines.check_perfect,
+    claims.Pooled: machines.check_pooled,
+    claims.Refuted: machines.check_refuted,
+    claims.Sparse: check_sparse,
+    claims.Unencodable: pomdps.check_unencodable,
 }

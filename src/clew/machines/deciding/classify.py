@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypedDict
@@ -39,7 +40,7 @@ GLIMPSE = 100
 
 @dataclass(frozen=True)
 class Classification:
-    """The answers. Where the posteriors are not finite, the last ones are not to be had."""
+    """The answers. Where the posteriors are not finite, those about optimal play are None."""
 
     pomdp: Pomdp
     beliefs: Filter
@@ -78,9 +79,7 @@ def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
 
 def refuse_too_many_pairs(beliefs: Filter) -> None:
     """Say how many pairs there would be, before memory is spent on them."""
-    seen: dict[int, int] = {}
-    for cell in beliefs.cells:
-        seen[cell.observation] = seen.get(cell.observation, 0) + 1
+    seen = Counter(cell.observation for cell in beliefs.cells)
     pairs = sum(count * (count - 1) // 2 for count in seen.values())
     if pairs > PAIRS:
         raise BadInput(
