@@ -17,7 +17,7 @@ from rich.progress import track
 from rich.table import Table
 
 from clew import envs
-from clew.envs.canvas import sheet
+from clew.envs.canvas import WHITE
 from clew.validate import whole_number
 
 WORLDS = ("MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce")
@@ -64,6 +64,19 @@ def film_strip(env: envs.Environment, seed: int) -> np.ndarray:
     states = _random_states(env, jax.random.key(seed))
     chosen = np.unique(np.linspace(0, len(states) - 1, FRAMES).round().astype(int))
     return sheet([env.picture(states[index]) for index in chosen], COLUMNS)
+
+
+def sheet(frames: list[np.ndarray], columns: int, gap: int = 8) -> np.ndarray:
+    """Lay frames of one size out in rows."""
+    height, width = frames[0].shape[:2]
+    rows = -(-len(frames) // columns)
+    full = (rows * (height + gap) + gap, columns * (width + gap) + gap, 3)
+    paper = np.full(full, WHITE, np.uint8)
+    for index, frame in enumerate(frames):
+        row, column = divmod(index, columns)
+        y, x = gap + row * (height + gap), gap + column * (width + gap)
+        paper[y : y + height, x : x + width] = frame
+    return paper
 
 
 def _random_states(env: envs.Environment, key: jax.Array) -> list[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from clew.envs import Environment, make
 from clew.envs.worlds.memory_s.layout import KEY
+from clew.envs.worlds.memory_s.tables import Tables
 from clew.envs.worlds.memory_s.world import MemoryS
 from clew.envs.worlds.mystery_path.levels import Level
 from tests.oracles.traces import Trace, digest
@@ -61,12 +62,21 @@ def _levels(env: Environment, trace: Trace) -> Any:
         ends = {name: jnp.asarray(rows[name], jnp.int32) for name in ("origin", "goal")}
         return Level(path=jnp.asarray(rows["path"]), **ends)
     starts = [
-        env.tables.start_state(int(end), int(x), KEY + int(cue), KEY + int(upper))
+        _start_state(env.tables, int(end), int(x), KEY + int(cue), KEY + int(upper))
         for end, x, cue, upper in zip(
             rows["hallway_end"], rows["x"], rows["cue"], rows["upper"], strict=True
         )
     ]
     return jnp.asarray(starts, jnp.int32)
+
+
+def _start_state(tables: Tables, hallway_end: int, x: int, cue: int, upper: int) -> int:
+    """The state in which an episode of this layout begins at x."""
+    wanted = (hallway_end, cue, upper)
+    layout = [(one.hallway_end, one.cue, one.upper) for one in tables.layouts].index(wanted)
+    y = len(tables.layouts[layout].grid) // 2
+    here = (tables.layout == layout) & (tables.pose == (x, y, 0)).all(1)
+    return int(np.flatnonzero(here)[0])
 
 
 def _digests(env: Environment, symbols: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clew.envs.canvas import BLACK, BLUE, RED, WHITE, Canvas, sheet
+from clew.envs.canvas import BLACK, BLUE, RED, WHITE, Canvas
 
 
 def test_shapes_are_where_they_are_said_to_be() -> None:
@@ -27,12 +27,3 @@ def test_arrows_point_along_their_direction() -> None:
         along = dark @ (dy, dx)
         tip, base = dark[along == along.max()], dark[along == along.min()]
         assert len(tip) < len(base)
-
-
-def test_sheet_lays_frames_out_in_rows() -> None:
-    frames = [np.full((4, 6, 3), value, np.uint8) for value in (10, 20, 30)]
-    image = sheet(frames, columns=2, gap=1)
-    assert image.shape == (11, 15, 3)
-    assert image[2, 2, 0] == 10
-    assert image[2, 9, 0] == 20
-    assert image[7, 2, 0] == 30

@@ -31,7 +31,7 @@ def random_policy(env: MemoryS) -> dict[str, float]:
         length += mass.sum()
         moved = np.zeros_like(mass)
         for action in range(7):
-            np.add.at(moved, tables.following[:, action], mass / 7)
+            np.add.at(moved, tables.next_state[:, action], mass / 7)
         success += moved[tables.success].sum()
         native += moved[tables.success].sum() * (1 - 0.9 * t / horizon)
         mass = np.where(ended, 0, moved)
@@ -106,7 +106,7 @@ def shortest_ways(tables: Tables) -> np.ndarray:
     """Steps to the goal from every state, if one knew where it is."""
     steps = np.where(tables.success, 0, 10**6)
     for _ in range(len(steps)):
-        better = np.minimum(steps, 1 + steps[tables.following].min(1))
+        better = np.minimum(steps, 1 + steps[tables.next_state].min(1))
         if (better == steps).all():
             break
         steps = better

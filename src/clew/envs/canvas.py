@@ -102,19 +102,6 @@ class Canvas:
         part[where] = colour
 
 
-def sheet(frames: list[np.ndarray], columns: int, gap: int = 8) -> np.ndarray:
-    """Lay frames of one size out in rows."""
-    height, width = frames[0].shape[:2]
-    rows = -(-len(frames) // columns)
-    full = (rows * (height + gap) + gap, columns * (width + gap) + gap, 3)
-    paper = np.full(full, WHITE, np.uint8)
-    for index, frame in enumerate(frames):
-        row, column = divmod(index, columns)
-        y, x = gap + row * (height + gap), gap + column * (width + gap)
-        paper[y : y + height, x : x + width] = frame
-    return paper
-
-
 def write_gif(
     path: str | os.PathLike[str], frames: Sequence[np.ndarray], delays: Sequence[int]
 ) -> None:

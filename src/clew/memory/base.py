@@ -13,6 +13,11 @@ from jaxtyping import Array, Bool, Float
 S = TypeVar("S")
 X = TypeVar("X")
 
+Reset = Bool[Array, ""]
+Resets = Bool[Array, " time"]
+Output = Float[Array, " width"]
+Outputs = Float[Array, "time width"]
+
 
 class Recurrent(eqx.Module, Generic[S, X]):
     """A layer with a state S, for one environment; `vmap` it over environments, and over runs.
@@ -34,12 +39,10 @@ class Recurrent(eqx.Module, Generic[S, X]):
         return x  # type: ignore[return-value]
 
     @abc.abstractmethod
-    def step(self, state: S, x: X, reset: Bool[Array, ""]) -> tuple[S, Float[Array, " width"]]:
+    def step(self, state: S, x: X, reset: Reset) -> tuple[S, Output]:
         """Take in one input, read."""
 
-    def unroll(
-        self, state: S, xs: X, resets: Bool[Array, " time"]
-    ) -> tuple[S, Float[Array, "time width"]]:
+    def unroll(self, state: S, xs: X, resets: Resets) -> tuple[S, Outputs]:
         """Take in a chunk of inputs, read. Unless overridden, one after the other."""
         return jax.lax.scan(lambda carry, now: self.step(carry, *now), state, (xs, resets))
 

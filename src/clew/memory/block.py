@@ -6,10 +6,10 @@ import abc
 from typing import Generic, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from clew.layers import LayerNorm, Linear
-from clew.memory.base import Architecture, Recurrent
+from clew.memory.base import Architecture, Output, Outputs, Recurrent, Reset, Resets
 
 S = TypeVar("S")
 X = TypeVar("X")
@@ -42,17 +42,13 @@ class ResidualBlock(Architecture[S, tuple[Float[Array, "*time width"], X]], Gene
         u = self.enter(x)
         return u, self.layer.read(self.norm(u))
 
-    def step(
-        self, state: S, x: tuple[Float[Array, " width"], X], reset: Bool[Array, ""]
-    ) -> tuple[S, Float[Array, " width"]]:
+    def step(self, state: S, x: tuple[Output, X], reset: Reset) -> tuple[S, Output]:
         """One step."""
         u, projected = x
         state, y = self.layer.step(state, projected, reset)
         return state, self.finish(u + y)
 
-    def unroll(
-        self, state: S, xs: tuple[Float[Array, "time width"], X], resets: Bool[Array, " time"]
-    ) -> tuple[S, Float[Array, "time width"]]:
+    def unroll(self, state: S, xs: tuple[Outputs, X], resets: Resets) -> tuple[S, Outputs]:
         """All steps of a chunk at once."""
         us, projected = xs
         state, ys = self.layer.unroll(state, projected, resets)

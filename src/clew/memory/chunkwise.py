@@ -49,10 +49,7 @@ def linear_attention(
     resets: Bool[Array, " time"],
 ) -> tuple[Float[Array, "key value"], Float[Array, "time value"]]:
     """S_t = a_t S_{t−1} + k_t v_tᵀ,  y_t = S_tᵀ q_t,  for one chunk."""
-    decay = decay_over(log_decay, resets)
-    y = ((q @ k.T) * decay.between) @ v + decay.before[:, None] * (q @ state)
-    state = decay.before[-1] * state + (k * decay.between[-1][:, None]).T @ v
-    return state, y
+    return _attend(state, q, k, v, decay_over(log_decay, resets))
 
 
 def gated_delta_rule(
@@ -73,8 +70,18 @@ def gated_delta_rule(
     overlap = jnp.tril(k @ k.T * decay.between, -1)
     inverse = unit_lower_inverse(beta[:, None] * overlap)
     u = inverse @ (beta[:, None] * (v - decay.before[:, None] * (k @ state)))
-    y = ((q @ k.T) * decay.between) @ u + decay.before[:, None] * (q @ state)
-    state = decay.before[-1] * state + (k * decay.between[-1][:, None]).T @ u
+    return _attend(state, q, k, u, decay)
+
+
+def _attend(
+    state: Float[Array, "key value"],
+    q: Float[Array, "time key"],
+    k: Float[Array, "time key"],
+    v: Float[Array, "time value"],
+    decay: Decay,
+) -> tuple[Float[Array, "key value"], Float[Array, "time value"]]:
+    y = ((q @ k.T) * decay.between) @ v + decay.before[:, None] * (q @ state)
+    state = decay.before[-1] * state + (k * decay.between[-1][:, None]).T @ v
     return state, y
 
 

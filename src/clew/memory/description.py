@@ -64,7 +64,3 @@ def table(descriptions: tuple[Description, ...]) -> str:
         numbers = f"{one.parameters:,} | {one.state_bytes:,} | {one.flops_per_step:,}"
         lines.append(f"| {one.name} | {numbers} | {'yes' if one.parallel else 'no'} |")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(table(describe()))

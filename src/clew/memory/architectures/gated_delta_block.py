@@ -7,10 +7,10 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, decay_rates, linear, rms, unit
-from clew.memory.base import Recurrent, cleared
+from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
 from clew.memory.convolution import ShortConvolution, Window
@@ -71,9 +71,7 @@ class GatedDelta(Recurrent[State, Projected]):
         """What comes before the convolution, the rates, and the gate."""
         return self.qkv(x), self._rates(x), self.z(x)
 
-    def step(
-        self, state: State, x: Projected, reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
+    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
         """One step."""
         state = cleared(state, reset)
         qkv, (log_alpha, beta), z = x
@@ -85,9 +83,7 @@ class GatedDelta(Recurrent[State, Projected]):
         read = jnp.einsum("hkv,hk->hv", memory, q)
         return State(window, memory), self._show(z, read)
 
-    def unroll(
-        self, state: State, xs: Projected, resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
         """All steps of a chunk at once."""
         qkv, rates, z = xs
         window, filtered = self.convolution.unroll(state.window, qkv, resets)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
-from clew.memory.base import Architecture, cleared
+from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
 from clew.memory.recurrence import MatVec, matvec, recur
 from clew.memory.registry import register
@@ -101,9 +101,7 @@ class GatedDeltaNet(Architecture[State, Read]):
         log_alpha, beta = jax.nn.log_sigmoid(gates[..., 0]), jax.nn.sigmoid(gates[..., 1])
         return Read((unit(q), unit(k), v, log_alpha, beta), self.of_input(x))
 
-    def step(
-        self, state: State, x: Read, reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
+    def step(self, state: State, x: Read, reset: Reset) -> tuple[State, Output]:
         """One step."""
         memory, h = cleared(state, reset)
         q, k, v, log_alpha, beta = x.association
@@ -112,9 +110,7 @@ class GatedDeltaNet(Architecture[State, Read]):
         h = _advance(self.of_state.weight, h, self._drive(x.drive, memory.T @ q))
         return State(memory, h), h
 
-    def unroll(
-        self, state: State, xs: Read, resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Read, resets: Resets) -> tuple[State, Outputs]:
         """The memory of all steps of a chunk at once; then the tanh recurrence."""
         memory, read = in_chunks(gated_delta_rule, state.memory, *xs.association, resets)
         drive = self._drive(xs.drive, read)

@@ -7,18 +7,20 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
-from clew.memory.base import Architecture, cleared
+from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
 from clew.memory.recurrence import MatVec, matvec, recur
 from clew.memory.registry import register
 
 State = Float[Array, " width"]
+Gates = Float[Array, "*time rows"]
+"""What the input contributes to r, z and n, before their nonlinearities."""
 
 
 class OfState(NamedTuple):
-    """What meets the state; the rows of r and z, and those of n, apart."""
+    """The weights that multiply the state: the rows of r and z, and those of n."""
 
     gates: Linear
     candidate: Linear
@@ -27,7 +29,7 @@ class OfState(NamedTuple):
 
 
 @register("GRU")
-class GRU(Architecture[State, Float[Array, "*time rows"]]):
+class GRU(Architecture[State, Gates]):
     """Gated recurrent unit, layer-normalised as in the study, or torch's.
 
     In Cho's order, with one norm over both gates:
@@ -68,28 +70,22 @@ class GRU(Architecture[State, Float[Array, "*time rows"]]):
         """h = 0."""
         return jnp.zeros(self.width, self.of_state.gates.weight.dtype)
 
-    def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time rows"]:
+    def read(self, x: Float[Array, "*time in"]) -> Gates:
         """Every gate's share of the input."""
         return self.of_input(x)
 
-    def step(
-        self, state: State, x: Float[Array, " rows"], reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
+    def step(self, state: State, x: Gates, reset: Reset) -> tuple[State, Output]:
         """One step."""
         h = _advance(self.of_state, cleared(state, reset), x)
         return h, h
 
-    def unroll(
-        self, state: State, xs: Float[Array, "time rows"], resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Gates, resets: Resets) -> tuple[State, Outputs]:
         """Step by step: what does not depend on the state was done in `read`."""
         hs = recur(_advance, self.of_state, state, xs, resets)
         return hs[-1], hs
 
 
-def _advance(
-    u: OfState, h: State, from_input: Float[Array, " rows"], matvec: MatVec = matvec
-) -> State:
+def _advance(u: OfState, h: State, from_input: Gates, matvec: MatVec = matvec) -> State:
     w = len(h)
     to_gates, to_candidate = from_input[: 2 * w], from_input[2 * w :]
     from_gates = matvec(u.gates.weight, h)

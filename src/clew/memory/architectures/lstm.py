@@ -7,10 +7,10 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
-from clew.memory.base import Architecture, cleared
+from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
 from clew.memory.recurrence import MatVec, matvec, recur
 from clew.memory.registry import register
 
@@ -22,8 +22,12 @@ class State(NamedTuple):
     c: Float[Array, " width"]
 
 
+Gates = Float[Array, "*time rows"]
+"""What the input contributes to i, f, g and o, before their nonlinearities."""
+
+
 class OfState(NamedTuple):
-    """What meets the state."""
+    """The weights that multiply the state, and the norms."""
 
     gates: Linear
     gate_norm: LayerNorm | None = None
@@ -31,7 +35,7 @@ class OfState(NamedTuple):
 
 
 @register("LSTM")
-class LSTM(Architecture[State, Float[Array, "*time rows"]]):
+class LSTM(Architecture[State, Gates]):
     """Long short-term memory, layer-normalised as in the study, or torch's.
 
     One norm over the four gates, one on the cell before it is shown:
@@ -69,28 +73,22 @@ class LSTM(Architecture[State, Float[Array, "*time rows"]]):
         zeros = jnp.zeros(self.width, self.of_state.gates.weight.dtype)
         return State(zeros, zeros)
 
-    def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time rows"]:
+    def read(self, x: Float[Array, "*time in"]) -> Gates:
         """Every gate's share of the input."""
         return self.of_input(x)
 
-    def step(
-        self, state: State, x: Float[Array, " rows"], reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
+    def step(self, state: State, x: Gates, reset: Reset) -> tuple[State, Output]:
         """One step."""
         state = _advance(self.of_state, cleared(state, reset), x)
         return state, state.h
 
-    def unroll(
-        self, state: State, xs: Float[Array, "time rows"], resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Gates, resets: Resets) -> tuple[State, Outputs]:
         """Step by step: what does not depend on the state was done in `read`."""
         states = recur(_advance, self.of_state, state, xs, resets)
         return jax.tree.map(lambda leaf: leaf[-1], states), states.h
 
 
-def _advance(
-    u: OfState, state: State, from_input: Float[Array, " rows"], matvec: MatVec = matvec
-) -> State:
+def _advance(u: OfState, state: State, from_input: Gates, matvec: MatVec = matvec) -> State:
     gates = from_input + matvec(u.gates.weight, state.h)
     if u.gates.bias is not None:
         gates += u.gates.bias

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, decay_rates, linear, rms
-from clew.memory.base import Recurrent, cleared
+from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
 from clew.memory.chunkwise import in_chunks, linear_attention
 from clew.memory.convolution import ShortConvolution, Window
@@ -73,9 +73,7 @@ class Mixer(Recurrent[State, Projected]):
         z, u, delta = jnp.split(self.enter(x), (inner, 2 * inner + 2 * self.states), -1)
         return z, u, jax.nn.softplus(delta + self.dt_bias)
 
-    def step(
-        self, state: State, x: Projected, reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
+    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
         """One step."""
         state = cleared(state, reset)
         never = jnp.zeros(1, bool)
@@ -87,9 +85,7 @@ class Mixer(Recurrent[State, Projected]):
         read = jnp.einsum("hnp,n->hp", total, c)
         return State(window, total), self._show(z, v, read)
 
-    def unroll(
-        self, state: State, xs: Projected, resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
         """All steps of a chunk at once."""
         z, u, dt = xs
         window, filtered = self.convolution.unroll(state.window, u, resets)

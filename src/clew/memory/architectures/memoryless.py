@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import Linear, orthogonal
-from clew.memory.base import Architecture
+from clew.memory.base import Architecture, Output, Outputs, Reset, Resets
 from clew.memory.registry import register
+
+State = tuple[()]
+Projected = Float[Array, "*time width"]
 
 
 @register("Memoryless")
-class Memoryless(Architecture[tuple[()], Float[Array, "*time width"]]):
+class Memoryless(Architecture[State, Projected]):
     """No memory, the control: y_t = W x_t + b."""
 
     linear: Linear
@@ -24,22 +27,18 @@ class Memoryless(Architecture[tuple[()], Float[Array, "*time width"]]):
         self.in_size, self.width = in_size, width
         self.linear = Linear(orthogonal(key, width, in_size, 2**0.5), jnp.zeros(width))
 
-    def initial_state(self) -> tuple[()]:
+    def initial_state(self) -> State:
         """Nothing."""
         return ()
 
-    def read(self, x: Float[Array, "*time in"]) -> Float[Array, "*time width"]:
+    def read(self, x: Float[Array, "*time in"]) -> Projected:
         """All there is to do."""
         return self.linear(x)
 
-    def step(
-        self, state: tuple[()], x: Float[Array, " width"], reset: Bool[Array, ""]
-    ) -> tuple[tuple[()], Float[Array, " width"]]:
+    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
         """Forget everything but now."""
         return (), x
 
-    def unroll(
-        self, state: tuple[()], xs: Float[Array, "time width"], resets: Bool[Array, " time"]
-    ) -> tuple[tuple[()], Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
         """All steps at once."""
         return (), xs

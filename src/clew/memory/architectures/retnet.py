@@ -5,16 +5,18 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear
 from clew.memory.architectures.retnet_block import RetNetBlock, log_decay
-from clew.memory.base import Architecture, cleared
+from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
 from clew.memory.chunkwise import in_chunks, linear_attention
 from clew.memory.registry import register
 from clew.validate import divides
 
 State = Float[Array, "head key value"]
+Projected = list[Float[Array, "*time head size"]]
+"""Query, key, value."""
 
 
 @register("RetNet")
@@ -26,7 +28,7 @@ def make_retnet(
     return (RetNetBlock if full_block else RetNet)(in_size, width, heads=heads, key=key)
 
 
-class RetNet(Architecture[State, list[Float[Array, "*time head size"]]]):
+class RetNet(Architecture[State, Projected]):
     """Retention alone, as in the study:
 
         q, k, v = W_q x̂, W_k x̂ / √d, W_v x̂,   x̂ = LN(x)
@@ -57,24 +59,20 @@ class RetNet(Architecture[State, list[Float[Array, "*time head size"]]]):
         size = self.width // self.heads
         return jnp.zeros((self.heads, size, size), self.qkv.weight.dtype)
 
-    def read(self, x: Float[Array, "*time in"]) -> list[Float[Array, "*time head size"]]:
+    def read(self, x: Float[Array, "*time in"]) -> Projected:
         """Query, key and value."""
         q, k, v = jnp.split(self.qkv(self.norm(x)), 3, -1)
         k = k * (self.width // self.heads) ** -0.5
         return [part.reshape(*part.shape[:-1], self.heads, -1) for part in (q, k, v)]
 
-    def step(
-        self, state: State, x: list[Float[Array, "head size"]], reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
+    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
         """One step."""
         q, k, v = x
         decay = jnp.exp(log_decay(self.heads, q.dtype))[:, None, None]
         state = decay * cleared(state, reset) + k[:, :, None] * v[:, None, :]
         return state, self._show(jnp.einsum("hkv,hk->hv", state, q))
 
-    def unroll(
-        self, state: State, xs: list[Float[Array, "time head size"]], resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
         """All steps of a chunk at once."""
         decays = jnp.broadcast_to(log_decay(self.heads, xs[0].dtype), xs[0].shape[:2])
         each = jax.vmap(linear_attention, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, rms
-from clew.memory.base import Recurrent, cleared
+from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
 from clew.memory.chunkwise import decay_over, in_chunks, linear_attention
 from clew.validate import BadInput
@@ -68,9 +68,7 @@ class Retention(Recurrent[State, Projected]):
         q, k, v = (part.reshape(*part.shape[:-1], self.heads, -1) for part in parts)
         return q, k * k.shape[-1] ** -0.5, v, self.gate(x)
 
-    def step(
-        self, state: State, x: Projected, reset: Bool[Array, ""]
-    ) -> tuple[State, Float[Array, " width"]]:
+    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
         """One step."""
         q, k, v, gate = x
         state = cleared(state, reset)
@@ -81,9 +79,7 @@ class Retention(Recurrent[State, Projected]):
         read = jnp.einsum("hkv,hk->hv", state.sum, q)
         return state, self._show(gate, read, state.weight)
 
-    def unroll(
-        self, state: State, xs: Projected, resets: Bool[Array, " time"]
-    ) -> tuple[State, Float[Array, "time width"]]:
+    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
         """All steps of a chunk at once."""
         *qkv, gate = xs
         state, (read, count) = in_chunks(self._chunk, state, *qkv, resets)

@@ -34,7 +34,7 @@ class Tables:
     layouts: tuple[Layout, ...]
     layout: Int[np.ndarray, " state"]
     pose: Int[np.ndarray, "state 3"]
-    following: Int[np.ndarray, "state action"]
+    next_state: Int[np.ndarray, "state action"]
     success: Bool[np.ndarray, " state"]
     failure: Bool[np.ndarray, " state"]
     cell: Int[np.ndarray, " state"]
@@ -46,14 +46,6 @@ class Tables:
     starts: Int[np.ndarray, "length start arrangement"]
     """The start states of each hallway length, padded by repetition."""
     n_starts: Int[np.ndarray, " length"]
-
-    def start_state(self, hallway_end: int, x: int, cue: int, upper: int) -> int:
-        """The state in which an episode of this layout begins at x."""
-        wanted = (hallway_end, cue, upper)
-        layout = [(one.hallway_end, one.cue, one.upper) for one in self.layouts].index(wanted)
-        y = len(self.layouts[layout].grid) // 2
-        here = (self.layout == layout) & (self.pose == (x, y, 0)).all(1)
-        return int(np.flatnonzero(here)[0])
 
 
 @cache
@@ -74,7 +66,7 @@ def build(size: int, view_size: int, random_length: bool) -> Tables:
             (number, pose) for number, some in enumerate(poses) for pose in some
         )
     }
-    following = [
+    next_state = [
         [row[number, _move(layouts[number], pose, action)] for action in range(N_ACTIONS)]
         for number, pose in row
     ]
@@ -93,7 +85,7 @@ def build(size: int, view_size: int, random_length: bool) -> Tables:
         layouts=layouts,
         layout=owner,
         pose=pose,
-        following=np.array(following),
+        next_state=np.array(next_state),
         success=np.array([pose[:2] == layouts[number].success for number, pose in row]),
         failure=np.array([pose[:2] == layouts[number].failure for number, pose in row]),
         cell=cell.reshape(-1),

@@ -116,7 +116,7 @@ class MemoryS(Environment[Level, State]):
 
     def step(self, state: State, action: Int[Array, ""], key: PRNGKeyArray) -> tuple[State, Step]:
         """Look up where the action leads."""
-        row = jnp.asarray(self.tables.following, jnp.int32)[state.row, action]
+        row = jnp.asarray(self.tables.next_state, jnp.int32)[state.row, action]
         t = state.t + 1
         here = self._here(row)
         goal, wrong = self._column("success", row), self._column("failure", row)
