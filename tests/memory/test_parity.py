@@ -15,15 +15,11 @@ import pytest
 
 from clew import memory
 from clew.layers import Linear, unit
-from clew.memory.architectures.gated_delta_block import GatedDelta
-from clew.memory.architectures.gated_delta_block import State as DeltaState
-from clew.memory.architectures.gru import OfState as GRUOfState
-from clew.memory.architectures.lstm import OfState as LSTMOfState
-from clew.memory.architectures.lstm import State as LSTMState
-from clew.memory.architectures.mamba2 import Mixer
-from clew.memory.architectures.mamba2 import State as MambaState
-from clew.memory.architectures.retnet_block import Retention
-from clew.memory.architectures.retnet_block import State as RetentionState
+from clew.memory.architectures.gated_delta_block import DeltaState, GatedDelta
+from clew.memory.architectures.gru import GRUStateWeights
+from clew.memory.architectures.lstm import LSTMState, LSTMStateWeights
+from clew.memory.architectures.mamba2 import MambaState, Mixer
+from clew.memory.architectures.retnet_block import Retention, RetentionState
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
 from tests.oracles.memory.recurrences import load
 
@@ -62,11 +58,11 @@ def test_plain_cells_are_torchs(name: str) -> None:
     weight, bias = a["weight_hh"], a["bias_hh"]
     if name == "GRU":
         gates, candidate = slice(2 * width), slice(2 * width, None)
-        of_state = GRUOfState(
+        of_state = GRUStateWeights(
             Linear(weight[gates], bias[gates]), Linear(weight[candidate], bias[candidate])
         )
     else:
-        of_state = LSTMOfState(Linear(weight, bias))
+        of_state = LSTMStateWeights(Linear(weight, bias))
     cell = eqx.tree_at(
         lambda c: (c.of_input, c.of_state),
         cell,

@@ -1,5 +1,4 @@
-"""One world a module or folder. Whatever lies here and registers itself is a world.
+"""One world a folder. Whatever lies here and registers itself is a world.
 
-The folders' `__init__` name their world without importing it, so that listing the worlds needs
-no jax.
+A folder's `__init__` names the world without importing it, so that listing the worlds needs no jax.
 """

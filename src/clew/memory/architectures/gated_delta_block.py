@@ -16,7 +16,7 @@ from clew.memory.chunkwise import gated_delta_rule, in_chunks
 from clew.memory.convolution import ShortConvolution, Window
 
 
-class State(NamedTuple):
+class DeltaState(NamedTuple):
     """The convolution's window and a matrix a head."""
 
     window: Window
@@ -27,7 +27,7 @@ Projected = tuple[Array, tuple[Array, Array], Array]
 """qkv before the convolution; log α and β; z."""
 
 
-class GatedDelta(Recurrent[State, Projected]):
+class GatedDelta(Recurrent[DeltaState, Projected]):
     """The layer without what surrounds it:
 
         q, k, v = silu(conv(W x)),   q, k ← q / |q| / √d, k / |k|
@@ -62,16 +62,16 @@ class GatedDelta(Recurrent[State, Projected]):
         self.gain = jnp.ones(head_size)
         self.out = linear(keys[5], width, inner)
 
-    def initial_state(self) -> State:
+    def initial_state(self) -> DeltaState:
         """Nothing seen, nothing stored."""
         shape = (self.heads, self.key_size, len(self.gain))
-        return State(self.convolution.initial_window(), jnp.zeros(shape, self.gain.dtype))
+        return DeltaState(self.convolution.initial_window(), jnp.zeros(shape, self.gain.dtype))
 
     def read(self, x: Float[Array, "*time width"]) -> Projected:
         """What comes before the convolution, the rates, and the gate."""
         return self.qkv(x), self._rates(x), self.z(x)
 
-    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
+    def step(self, state: DeltaState, x: Projected, reset: Reset) -> tuple[DeltaState, Output]:
         """One step."""
         state = cleared(state, reset)
         qkv, (log_alpha, beta), z = x
@@ -81,16 +81,18 @@ class GatedDelta(Recurrent[State, Projected]):
         error = v - jnp.einsum("hkv,hk->hv", kept, k)
         memory = kept + (beta[:, None] * k)[:, :, None] * error[:, None, :]
         read = jnp.einsum("hkv,hk->hv", memory, q)
-        return State(window, memory), self._show(z, read)
+        return DeltaState(window, memory), self._show(z, read)
 
-    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
+    def unroll(
+        self, state: DeltaState, xs: Projected, resets: Resets
+    ) -> tuple[DeltaState, Outputs]:
         """All steps of a chunk at once."""
         qkv, rates, z = xs
         window, filtered = self.convolution.unroll(state.window, qkv, resets)
         each = jax.vmap(gated_delta_rule, in_axes=(0, 1, 1, 1, 1, 1, None), out_axes=(0, 1))
         inputs = (*self._divide(filtered), *rates, resets)
         memory, read = in_chunks(each, state.memory, *inputs)
-        return State(window, memory), self._show(z, read)
+        return DeltaState(window, memory), self._show(z, read)
 
     def _divide(self, filtered: Float[Array, "time channel"]) -> tuple[Array, Array, Array]:
         inner = self.heads * self.key_size
@@ -112,7 +114,7 @@ class GatedDelta(Recurrent[State, Projected]):
         return self.out(normed.reshape(*read.shape[:-2], -1) * jax.nn.silu(z))
 
 
-class GatedDeltaBlock(ResidualBlock[State, Projected]):
+class GatedDeltaBlock(ResidualBlock[DeltaState, Projected]):
     """u = W x,  y = u + GatedDelta(LN(u))."""
 
     delta: GatedDelta

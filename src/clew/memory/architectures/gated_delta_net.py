@@ -39,7 +39,7 @@ def make_gated_delta_net(
     return GatedDeltaNet(in_size, width, assoc_size=assoc_size, key=key)
 
 
-class State(NamedTuple):
+class DeltaNetState(NamedTuple):
     """The associative memory, and the hidden state that reads it."""
 
     memory: Float[Array, "key value"]
@@ -55,7 +55,7 @@ class Read(NamedTuple):
     """W_x x."""
 
 
-class GatedDeltaNet(Architecture[State, Read]):
+class GatedDeltaNet(Architecture[DeltaNetState, Read]):
     """An associative memory that depends on the inputs alone, read by a tanh recurrence:
 
         q, k = W_q x / |W_q x|, W_k x / |W_k x|,   v = W_v x
@@ -88,11 +88,11 @@ class GatedDeltaNet(Architecture[State, Read]):
         self.read_norm = LayerNorm(assoc_size)
         self.of_read = linear(keys[4], width, assoc_size)
 
-    def initial_state(self) -> State:
+    def initial_state(self) -> DeltaNetState:
         """M = 0, h = 0."""
         dtype = self.qkv.weight.dtype
         memory = jnp.zeros((self.assoc_size, self.assoc_size), dtype)
-        return State(memory, jnp.zeros(self.width, dtype))
+        return DeltaNetState(memory, jnp.zeros(self.width, dtype))
 
     def read(self, x: Float[Array, "*time in"]) -> Read:
         """What is written and asked for, and what drives the tanh recurrence directly."""
@@ -101,21 +101,23 @@ class GatedDeltaNet(Architecture[State, Read]):
         log_alpha, beta = jax.nn.log_sigmoid(gates[..., 0]), jax.nn.sigmoid(gates[..., 1])
         return Read((unit(q), unit(k), v, log_alpha, beta), self.of_input(x))
 
-    def step(self, state: State, x: Read, reset: Reset) -> tuple[State, Output]:
+    def step(self, state: DeltaNetState, x: Read, reset: Reset) -> tuple[DeltaNetState, Output]:
         """One step."""
         memory, h = cleared(state, reset)
         q, k, v, log_alpha, beta = x.association
         kept = jnp.exp(log_alpha) * memory
         memory = kept + beta * k[:, None] * (v - kept.T @ k)
         h = _advance(self.of_state.weight, h, self._drive(x.drive, memory.T @ q))
-        return State(memory, h), h
+        return DeltaNetState(memory, h), h
 
-    def unroll(self, state: State, xs: Read, resets: Resets) -> tuple[State, Outputs]:
+    def unroll(
+        self, state: DeltaNetState, xs: Read, resets: Resets
+    ) -> tuple[DeltaNetState, Outputs]:
         """The memory of all steps of a chunk at once; then the tanh recurrence."""
         memory, read = in_chunks(gated_delta_rule, state.memory, *xs.association, resets)
         drive = self._drive(xs.drive, read)
         hs = recur(_advance, self.of_state.weight, state.h, drive, resets)
-        return State(memory, hs[-1]), hs
+        return DeltaNetState(memory, hs[-1]), hs
 
     def _drive(
         self, drive: Float[Array, "*time width"], read: Float[Array, "*time value"]

@@ -19,7 +19,7 @@ Gates = Float[Array, "*time rows"]
 """What the input contributes to r, z and n, before their nonlinearities."""
 
 
-class OfState(NamedTuple):
+class GRUStateWeights(NamedTuple):
     """The weights that multiply the state: the rows of r and z, and those of n."""
 
     gates: Linear
@@ -44,7 +44,7 @@ class GRU(Architecture[State, Gates]):
 
     of_input: Linear
     """Rows r, z, n."""
-    of_state: OfState
+    of_state: GRUStateWeights
     in_size: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
@@ -54,7 +54,7 @@ class GRU(Architecture[State, Gates]):
         if norm:
             self.of_input = linear(keys[0], 3 * width, in_size)
             r, z, n = (orthogonal(k, width, width) for k in keys[1:])
-            self.of_state = OfState(
+            self.of_state = GRUStateWeights(
                 Linear(jnp.concatenate((r, z))), Linear(n), LayerNorm(2 * width), LayerNorm(width)
             )
         else:
@@ -62,7 +62,7 @@ class GRU(Architecture[State, Gates]):
             parts = [uniform(k, s, width**-0.5) for k, s in zip(keys, shapes, strict=True)]
             self.of_input, (weight, bias) = Linear(*parts[:2]), parts[2:]
             gates, candidate = slice(2 * width), slice(2 * width, None)
-            self.of_state = OfState(
+            self.of_state = GRUStateWeights(
                 Linear(weight[gates], bias[gates]), Linear(weight[candidate], bias[candidate])
             )
 
@@ -85,7 +85,7 @@ class GRU(Architecture[State, Gates]):
         return hs[-1], hs
 
 
-def _advance(u: OfState, h: State, from_input: Gates, matvec: MatVec = matvec) -> State:
+def _advance(u: GRUStateWeights, h: State, from_input: Gates, matvec: MatVec = matvec) -> State:
     w = len(h)
     to_gates, to_candidate = from_input[: 2 * w], from_input[2 * w :]
     from_gates = matvec(u.gates.weight, h)

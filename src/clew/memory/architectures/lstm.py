@@ -15,7 +15,7 @@ from clew.memory.recurrence import MatVec, matvec, recur
 from clew.memory.registry import register
 
 
-class State(NamedTuple):
+class LSTMState(NamedTuple):
     """Output and cell."""
 
     h: Float[Array, " width"]
@@ -26,7 +26,7 @@ Gates = Float[Array, "*time rows"]
 """What the input contributes to i, f, g and o, before their nonlinearities."""
 
 
-class OfState(NamedTuple):
+class LSTMStateWeights(NamedTuple):
     """The weights that multiply the state, and the norms."""
 
     gates: Linear
@@ -35,7 +35,7 @@ class OfState(NamedTuple):
 
 
 @register("LSTM")
-class LSTM(Architecture[State, Gates]):
+class LSTM(Architecture[LSTMState, Gates]):
     """Long short-term memory, layer-normalised as in the study, or torch's.
 
     One norm over the four gates, one on the cell before it is shown:
@@ -50,7 +50,7 @@ class LSTM(Architecture[State, Gates]):
 
     of_input: Linear
     """Rows i, f, g, o."""
-    of_state: OfState
+    of_state: LSTMStateWeights
     in_size: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
@@ -62,37 +62,39 @@ class LSTM(Architecture[State, Gates]):
             blocks = jnp.concatenate([orthogonal(k, width, width) for k in keys[1:]])
             remember = jnp.zeros(4 * width).at[width : 2 * width].set(1.0)
             norm_gates = eqx.tree_at(lambda norm: norm.bias, LayerNorm(4 * width), remember)
-            self.of_state = OfState(Linear(blocks), norm_gates, LayerNorm(width))
+            self.of_state = LSTMStateWeights(Linear(blocks), norm_gates, LayerNorm(width))
         else:
             shapes = ((4 * width, in_size), (4 * width,), (4 * width, width), (4 * width,))
             parts = [uniform(k, s, width**-0.5) for k, s in zip(keys[1:], shapes, strict=True)]
-            self.of_input, self.of_state = Linear(*parts[:2]), OfState(Linear(*parts[2:]))
+            self.of_input, self.of_state = Linear(*parts[:2]), LSTMStateWeights(Linear(*parts[2:]))
 
-    def initial_state(self) -> State:
+    def initial_state(self) -> LSTMState:
         """h = c = 0."""
         zeros = jnp.zeros(self.width, self.of_state.gates.weight.dtype)
-        return State(zeros, zeros)
+        return LSTMState(zeros, zeros)
 
     def read(self, x: Float[Array, "*time in"]) -> Gates:
         """Every gate's share of the input."""
         return self.of_input(x)
 
-    def step(self, state: State, x: Gates, reset: Reset) -> tuple[State, Output]:
+    def step(self, state: LSTMState, x: Gates, reset: Reset) -> tuple[LSTMState, Output]:
         """One step."""
         state = _advance(self.of_state, cleared(state, reset), x)
         return state, state.h
 
-    def unroll(self, state: State, xs: Gates, resets: Resets) -> tuple[State, Outputs]:
+    def unroll(self, state: LSTMState, xs: Gates, resets: Resets) -> tuple[LSTMState, Outputs]:
         """Step by step: what does not depend on the state was done in `read`."""
         states = recur(_advance, self.of_state, state, xs, resets)
         return jax.tree.map(lambda leaf: leaf[-1], states), states.h
 
 
-def _advance(u: OfState, state: State, from_input: Gates, matvec: MatVec = matvec) -> State:
+def _advance(
+    u: LSTMStateWeights, state: LSTMState, from_input: Gates, matvec: MatVec = matvec
+) -> LSTMState:
     gates = from_input + matvec(u.gates.weight, state.h)
     if u.gates.bias is not None:
         gates += u.gates.bias
     i, f, g, o = jnp.split(gates if u.gate_norm is None else u.gate_norm(gates), 4)
     c = jax.nn.sigmoid(f) * state.c + jax.nn.sigmoid(i) * jnp.tanh(g)
     shown = c if u.cell_norm is None else u.cell_norm(c)
-    return State(jax.nn.sigmoid(o) * jnp.tanh(shown), c)
+    return LSTMState(jax.nn.sigmoid(o) * jnp.tanh(shown), c)

@@ -18,7 +18,7 @@ from clew.memory.registry import register
 from clew.validate import divides, whole_number
 
 
-class State(NamedTuple):
+class MambaState(NamedTuple):
     """The convolution's window and a matrix a head."""
 
     window: Window
@@ -29,7 +29,7 @@ Projected = tuple[Array, Array, Array]
 """z, u, dt."""
 
 
-class Mixer(Recurrent[State, Projected]):
+class Mixer(Recurrent[MambaState, Projected]):
     """Dao & Gu (2024), one group:
 
         z, u, δ = W_in x
@@ -61,11 +61,11 @@ class Mixer(Recurrent[State, Projected]):
         self.skip, self.gain = jnp.ones(heads), jnp.ones(inner)
         self.out = linear(keys[3], width, inner)
 
-    def initial_state(self) -> State:
+    def initial_state(self) -> MambaState:
         """Nothing seen."""
         value = len(self.gain) // self.heads
         total = jnp.zeros((self.heads, self.states, value), self.gain.dtype)
-        return State(self.convolution.initial_window(), total)
+        return MambaState(self.convolution.initial_window(), total)
 
     def read(self, x: Float[Array, "*time width"]) -> Projected:
         """What comes before the convolution."""
@@ -73,7 +73,7 @@ class Mixer(Recurrent[State, Projected]):
         z, u, delta = jnp.split(self.enter(x), (inner, 2 * inner + 2 * self.states), -1)
         return z, u, jax.nn.softplus(delta + self.dt_bias)
 
-    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
+    def step(self, state: MambaState, x: Projected, reset: Reset) -> tuple[MambaState, Output]:
         """One step."""
         state = cleared(state, reset)
         never = jnp.zeros(1, bool)
@@ -83,9 +83,11 @@ class Mixer(Recurrent[State, Projected]):
         decay = jnp.exp(self._log_decay(dt))[:, None, None]
         total = decay * state.sum + dt[:, None, None] * b[:, None] * v[:, None, :]
         read = jnp.einsum("hnp,n->hp", total, c)
-        return State(window, total), self._show(z, v, read)
+        return MambaState(window, total), self._show(z, v, read)
 
-    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
+    def unroll(
+        self, state: MambaState, xs: Projected, resets: Resets
+    ) -> tuple[MambaState, Outputs]:
         """All steps of a chunk at once."""
         z, u, dt = xs
         window, filtered = self.convolution.unroll(state.window, u, resets)
@@ -94,7 +96,7 @@ class Mixer(Recurrent[State, Projected]):
         weighted = dt[:, :, None] * v
         inputs = (c, b, weighted, self._log_decay(dt), resets)
         total, read = in_chunks(each, state.sum, *inputs)
-        return State(window, total), self._show(z, v, read)
+        return MambaState(window, total), self._show(z, v, read)
 
     def _divide(self, filtered: Float[Array, "time channel"]) -> tuple[Array, Array, Array]:
         inner = len(self.gain)
@@ -115,8 +117,8 @@ class Mixer(Recurrent[State, Projected]):
 
 
 @register("Mamba-2")
-class Mamba2(ResidualBlock[State, Projected]):
-    """State-space model whose decay depends on the input: u = W x,  y = u + Mixer(LN(u))."""
+class Mamba2(ResidualBlock[MambaState, Projected]):
+    """MambaState-space model whose decay depends on the input: u = W x,  y = u + Mixer(LN(u))."""
 
     mixer: Mixer
 

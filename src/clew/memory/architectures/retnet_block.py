@@ -17,7 +17,7 @@ from clew.memory.chunkwise import decay_over, in_chunks, linear_attention
 from clew.validate import BadInput
 
 
-class State(NamedTuple):
+class RetentionState(NamedTuple):
     """A matrix a head, and how many steps it stands for, the old ones discounted."""
 
     sum: Float[Array, "head key value"]
@@ -28,7 +28,7 @@ Projected = tuple[Array, Array, Array, Array]
 """Query, key, value, gate."""
 
 
-class Retention(Recurrent[State, Projected]):
+class Retention(Recurrent[RetentionState, Projected]):
     """Multi-scale retention. Keys and queries turn with time; what counts is their difference:
 
         q, k, v = W_q x, W_k x / √d, W_v x
@@ -56,11 +56,11 @@ class Retention(Recurrent[State, Projected]):
         self.queries, self.keys, self.values, self.gate = shrunk
         self.out = linear(keys[4], width, 2 * width)
 
-    def initial_state(self) -> State:
+    def initial_state(self) -> RetentionState:
         """S = 0, n = 0."""
         sizes = [len(part.weight) // self.heads for part in (self.keys, self.values)]
         dtype = self.keys.weight.dtype
-        return State(jnp.zeros((self.heads, *sizes), dtype), jnp.zeros(self.heads, dtype))
+        return RetentionState(jnp.zeros((self.heads, *sizes), dtype), jnp.zeros(self.heads, dtype))
 
     def read(self, x: Float[Array, "*time width"]) -> Projected:
         """Query, key and value of every head, and the gate."""
@@ -68,18 +68,22 @@ class Retention(Recurrent[State, Projected]):
         q, k, v = (part.reshape(*part.shape[:-1], self.heads, -1) for part in parts)
         return q, k * k.shape[-1] ** -0.5, v, self.gate(x)
 
-    def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
+    def step(
+        self, state: RetentionState, x: Projected, reset: Reset
+    ) -> tuple[RetentionState, Output]:
         """One step."""
         q, k, v, gate = x
         state = cleared(state, reset)
         decay = jnp.exp(self._log_decay)
         turned = turn_back(state.sum, self._angles)
         total = decay[:, None, None] * turned + k[:, :, None] * v[:, None, :]
-        state = State(total, decay * state.weight + 1)
+        state = RetentionState(total, decay * state.weight + 1)
         read = jnp.einsum("hkv,hk->hv", state.sum, q)
         return state, self._show(gate, read, state.weight)
 
-    def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
+    def unroll(
+        self, state: RetentionState, xs: Projected, resets: Resets
+    ) -> tuple[RetentionState, Outputs]:
         """All steps of a chunk at once."""
         *qkv, gate = xs
         state, (read, count) = in_chunks(self._chunk, state, *qkv, resets)
@@ -87,12 +91,12 @@ class Retention(Recurrent[State, Projected]):
 
     def _chunk(
         self,
-        state: State,
+        state: RetentionState,
         q: Float[Array, "time head key"],
         k: Float[Array, "time head key"],
         v: Float[Array, "time head value"],
         resets: Bool[Array, " time"],
-    ) -> tuple[State, tuple[Float[Array, "time head value"], Float[Array, "time head"]]]:
+    ) -> tuple[RetentionState, tuple[Float[Array, "time head value"], Float[Array, "time head"]]]:
         # Turn everything forward to its place in the chunk; the state before it is at place 0.
         place = jnp.arange(1, len(q) + 1, dtype=q.dtype)
         forward = -place[:, None, None] * self._angles
@@ -102,7 +106,7 @@ class Retention(Recurrent[State, Projected]):
         total, read = each(state.sum, q, k, v, decays, resets)
         left = jax.vmap(decay_over, in_axes=(1, None))(decays, resets)
         counts = left.between.sum(-1) + left.before * state.weight[:, None]
-        after = State(turn_back(total, place[-1] * self._angles), counts[:, -1])
+        after = RetentionState(turn_back(total, place[-1] * self._angles), counts[:, -1])
         return after, (read, counts.T)
 
     def _show(
@@ -125,7 +129,7 @@ class Retention(Recurrent[State, Projected]):
         return jnp.asarray(10000 ** -np.linspace(0, 1, pairs), self.keys.weight.dtype)
 
 
-class RetNetBlock(ResidualBlock[State, Projected]):
+class RetNetBlock(ResidualBlock[RetentionState, Projected]):
     """u = W x,  v = u + Retention(LN(u)),  y = v + FFN(LN(v))."""
 
     retention: Retention

@@ -10,13 +10,13 @@ import numpy as np
 
 from clew.envs.enumeration import Enumeration
 from clew.envs.worlds.memory_s.layout import BALL, KEY
-from clew.envs.worlds.memory_s.world import MemoryS, State
+from clew.envs.worlds.memory_s.world import CorridorState, MemoryS
 
 OBJECTS = {KEY: "key", BALL: "ball"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Poses(Enumeration[State]):
+class Poses(Enumeration[CorridorState]):
     """All sizes are small enough."""
 
     env: MemoryS
@@ -30,7 +30,7 @@ class Poses(Enumeration[State]):
                 for row in tables.starts[length, start]:
                     yield np.asarray(row, np.int32), each
 
-    def variables(self, state: State) -> Mapping[str, Hashable]:
+    def variables(self, state: CorridorState) -> Mapping[str, Hashable]:
         """Cue, which object is above, on which side the match is, and the pose."""
         tables, row = self.env.tables, int(state.row)
         layout = tables.layouts[int(tables.layout[row])]

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from clew.envs.latent import Asked, Latent
-from clew.envs.worlds.memory_s.world import MemoryS, State
+from clew.envs.worlds.memory_s.world import CorridorState, MemoryS
 
 UNSEEN = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class Cue(Latent[State, Int[Array, ""]]):
+class Cue(Latent[CorridorState, Int[Array, ""]]):
     """The cue's identity, at every step at which it has been in view earlier and is not now.
 
     In view means that the observation would differ, had the room held the other object.
@@ -31,7 +31,7 @@ class Cue(Latent[State, Int[Array, ""]]):
         """Not seen yet."""
         return jnp.int32(UNSEEN)
 
-    def look(self, known: Int[Array, ""], state: State) -> tuple[Int[Array, ""], Asked]:
+    def look(self, known: Int[Array, ""], state: CorridorState) -> tuple[Int[Array, ""], Asked]:
         """Count the steps since it was last in view."""
         info = self.env.info(state)
         since = jnp.where(known == UNSEEN, UNSEEN, known + 1)

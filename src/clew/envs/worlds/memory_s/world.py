@@ -27,7 +27,7 @@ Level = Int[Array, ""]
 """The row of the table in which the episode starts."""
 
 
-class State(NamedTuple):
+class CorridorState(NamedTuple):
     """A row of the table, the clock, and the cells the agent has stood on."""
 
     row: Int[Array, ""]
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class MemoryS(Environment[Level, State]):
+class MemoryS(Environment[Level, CorridorState]):
     """Look at the object in the start room; at the far end, turn to the one that matches.
 
     Actions are MiniGrid's seven. Only the first three do anything here: nothing can be carried
@@ -109,12 +109,14 @@ class MemoryS(Environment[Level, State]):
         objects = jax.random.randint(objects_key, (), 0, 4)
         return jnp.asarray(tables.starts, jnp.int32)[length, start, objects]
 
-    def start(self, level: Level) -> tuple[State, Int[Array, ""]]:
+    def start(self, level: Level) -> tuple[CorridorState, Int[Array, ""]]:
         """Stand in the middle row, facing east."""
-        state = State(level, jnp.int32(0), self._here(level))
+        state = CorridorState(level, jnp.int32(0), self._here(level))
         return state, self._column("symbol", level)
 
-    def step(self, state: State, action: Int[Array, ""], key: PRNGKeyArray) -> tuple[State, Step]:
+    def step(
+        self, state: CorridorState, action: Int[Array, ""], key: PRNGKeyArray
+    ) -> tuple[CorridorState, Step]:
         """Look up where the action leads."""
         row = jnp.asarray(self.tables.next_state, jnp.int32)[state.row, action]
         t = state.t + 1
@@ -130,11 +132,11 @@ class MemoryS(Environment[Level, State]):
             revisit=entered & (state.visited & here).any(),
             step=jnp.bool_(True),
         )
-        after = State(row, t, state.visited | here)
+        after = CorridorState(row, t, state.visited | here)
         obs = self._column("symbol", row)
         return after, Step(obs, events, goal | wrong, t >= self.horizon, goal)
 
-    def info(self, state: State) -> dict[str, Array]:
+    def info(self, state: CorridorState) -> dict[str, Array]:
         """Whether the cue is in view, and what is hidden from the agent."""
         tables = self.tables
         layout = jnp.asarray(tables.layout)[state.row]
@@ -152,19 +154,19 @@ class MemoryS(Environment[Level, State]):
             "is_success": success,
         }
 
-    def latent(self) -> Latent[State, PyTree[Array]]:
+    def latent(self) -> Latent[CorridorState, PyTree[Array]]:
         """Which object was in the start room."""
         from clew.envs.worlds.memory_s.latents import Cue
 
         return Cue(self)
 
-    def enumeration(self, priced: Set[str]) -> Enumeration[State]:
+    def enumeration(self, priced: Set[str]) -> Enumeration[CorridorState]:
         """Objects and pose."""
         from clew.envs.worlds.memory_s.enumeration import Poses
 
         return Poses(self)
 
-    def picture(self, state: State) -> np.ndarray:
+    def picture(self, state: CorridorState) -> np.ndarray:
         """The map, the agent, and what it sees of it."""
         return draw(self.tables, self.view, int(state.row), np.asarray(state.visited))
 

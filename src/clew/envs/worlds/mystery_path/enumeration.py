@@ -12,13 +12,13 @@ from jaxtyping import Array, Bool
 
 from clew.envs.enumeration import Enumeration, refuse_many
 from clew.envs.worlds.mystery_path.levels import Level
-from clew.envs.worlds.mystery_path.world import MysteryPath, State
+from clew.envs.worlds.mystery_path.world import MysteryPath, PathState
 
 DRAWS = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Paths(Enumeration[State]):
+class Paths(Enumeration[PathState]):
     """The levels that occur in many draws, taken to be equally likely."""
 
     env: MysteryPath
@@ -41,7 +41,7 @@ class Paths(Enumeration[State]):
         for key in sorted(found):
             yield found[key], Fraction(1, len(found))
 
-    def variables(self, state: State) -> Mapping[str, Hashable]:
+    def variables(self, state: PathState) -> Mapping[str, Hashable]:
         """The path, the pose, and the tiles that were tested if the reward depends on them."""
         level = state.level
         named: dict[str, Hashable] = {

@@ -20,7 +20,7 @@ from clew.envs.base import ALPHABET_BYTES
 from clew.envs.worlds.mystery_path.sprites import SPRITES, TILE
 
 if TYPE_CHECKING:
-    from clew.envs.worlds.mystery_path.world import State
+    from clew.envs.worlds.mystery_path.world import PathState
 
 A = TypeVar("A", np.ndarray, Array)
 
@@ -54,7 +54,7 @@ class Images:
         size = self.count * (self.size * TILE) ** 2 * 3
         return self.draw(np.arange(self.count)) if size <= ALPHABET_BYTES else None
 
-    def symbol(self, state: State) -> Int[Array, ""]:
+    def symbol(self, state: PathState) -> Int[Array, ""]:
         """The number of the image that a state shows."""
         symbol = jnp.asarray(self._agent_symbol)[state.tile, state.heading, jnp.int32(state.off)]
         place = np.zeros(self.tiles, np.int32)

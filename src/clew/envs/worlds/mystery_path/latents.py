@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from clew.envs.latent import Asked, Latent
-from clew.envs.worlds.mystery_path.world import MysteryPath, State
+from clew.envs.worlds.mystery_path.world import MysteryPath, PathState
 
 SIDES = {"north": (0, -1), "west": (-1, 0), "south": (0, 1), "east": (1, 0)}
 """Steps in x and y, in the order of the world's headings."""
@@ -16,7 +16,7 @@ NEVER = -1
 
 
 @dataclasses.dataclass(frozen=True)
-class Neighbours(Latent[State, Int[Array, " tile"]]):
+class Neighbours(Latent[PathState, Int[Array, " tile"]]):
     """Of each of the four tiles beside the agent that was tested: is it on the path?
 
     Tested means that the agent has stood on the tile in this episode, be it that the ground
@@ -35,7 +35,9 @@ class Neighbours(Latent[State, Int[Array, " tile"]]):
         """When each tile was last stood on."""
         return jnp.full(self.env.size**2, NEVER, jnp.int32)
 
-    def look(self, known: Int[Array, " tile"], state: State) -> tuple[Int[Array, " tile"], Asked]:
+    def look(
+        self, known: Int[Array, " tile"], state: PathState
+    ) -> tuple[Int[Array, " tile"], Asked]:
         """Remember the tile under the agent, then ask about those beside it."""
         size = self.env.size
         last = jnp.where(jnp.arange(size**2) == state.tile, state.t, known)

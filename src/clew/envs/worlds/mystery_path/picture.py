@@ -9,14 +9,14 @@ import numpy as np
 from clew.envs.canvas import BLUE, FAINT, GREEN, INK, ORANGE, RED, SKY, WHITE, Canvas
 
 if TYPE_CHECKING:
-    from clew.envs.worlds.mystery_path.world import State
+    from clew.envs.worlds.mystery_path.world import PathState
 
 TILE = 32
 MARGIN = 6
 _HEADINGS = ((0, -1), (-1, 0), (0, 1), (1, 0))
 
 
-def draw(size: int, state: State) -> np.ndarray:
+def draw(size: int, state: PathState) -> np.ndarray:
     """The path in white, walked on in sky blue; origin blue, goal green; falls so far crossed."""
     side = size * TILE + 2 * MARGIN
     canvas = Canvas(side, side, INK)

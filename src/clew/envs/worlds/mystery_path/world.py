@@ -24,7 +24,7 @@ TURN_LEFT, TURN_RIGHT, FORWARD = 1, 2, 3
 SIDES = (0, 1, 2, 3)
 
 
-class State(NamedTuple):
+class PathState(NamedTuple):
     """Where the agent is, and what this episode has shown it."""
 
     level: Level
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class MysteryPath(Environment[Level, State]):
+class MysteryPath(Environment[Level, PathState]):
     """Cross the grid on an invisible path; off it, the agent falls and is put back at the origin.
 
     The path stays the same for the episode, so that what was learned by falling is worth
@@ -133,13 +133,15 @@ class MysteryPath(Environment[Level, State]):
         """A path between opposite sides."""
         return draw_level(key, self.size, self.origin_sides)
 
-    def start(self, level: Level) -> tuple[State, Int[Array, ""]]:
+    def start(self, level: Level) -> tuple[PathState, Int[Array, ""]]:
         """Stand on the origin, facing north."""
         zero, no = jnp.int32(0), jnp.bool_(False)
-        state = State(level, level.origin, zero, no, self._at(level.origin), zero, zero)
+        state = PathState(level, level.origin, zero, no, self._at(level.origin), zero, zero)
         return state, self._images.symbol(state)
 
-    def step(self, state: State, action: Int[Array, ""], key: PRNGKeyArray) -> tuple[State, Step]:
+    def step(
+        self, state: PathState, action: Int[Array, ""], key: PRNGKeyArray
+    ) -> tuple[PathState, Step]:
         """Be put back after a fall, or else turn or walk; then see whether the ground holds."""
         walked, turned = self._walk(state, action)
         tile = jnp.where(state.off, state.level.origin, walked)
@@ -158,7 +160,7 @@ class MysteryPath(Environment[Level, State]):
             returned=state.off,
             step=jnp.bool_(True),
         )
-        after = State(
+        after = PathState(
             state.level,
             tile,
             heading,
@@ -170,7 +172,7 @@ class MysteryPath(Environment[Level, State]):
         ended = goal | (t >= self.max_steps)
         return after, Step(self._images.symbol(after), events, ended, jnp.bool_(False), goal)
 
-    def info(self, state: State) -> dict[str, Array]:
+    def info(self, state: PathState) -> dict[str, Array]:
         """Falls, tested tiles, and the path that is hidden from the agent."""
         grid = (self.size, self.size)
         success = state.tile == state.level.goal
@@ -186,19 +188,19 @@ class MysteryPath(Environment[Level, State]):
             "is_success": success,
         }
 
-    def latent(self) -> Latent[State, PyTree[Array]]:
+    def latent(self) -> Latent[PathState, PyTree[Array]]:
         """Which of the tiles beside the agent, tested before, are on the path."""
         from clew.envs.worlds.mystery_path.latents import Neighbours
 
         return Neighbours(self)
 
-    def enumeration(self, priced: Set[str]) -> Enumeration[State]:
+    def enumeration(self, priced: Set[str]) -> Enumeration[PathState]:
         """Path and pose; what was tested too, if the reward depends on it."""
         from clew.envs.worlds.mystery_path.enumeration import Paths
 
         return Paths(self, visits=bool(priced & {"progress", "revisit"}))
 
-    def picture(self, state: State) -> np.ndarray:
+    def picture(self, state: PathState) -> np.ndarray:
         """Path, tested tiles, falls, goal and agent."""
         return draw(self.size, state)
 
@@ -209,7 +211,9 @@ class MysteryPath(Environment[Level, State]):
     def _at(self, tile: Int[Array, ""]) -> Bool[Array, " tile"]:
         return jnp.arange(self.size**2) == tile
 
-    def _walk(self, state: State, action: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    def _walk(
+        self, state: PathState, action: Int[Array, ""]
+    ) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Where an action leads from a tile that holds; the border stops the agent."""
         action = jnp.asarray(action, jnp.int32)
         if self.actions == "cardinal":

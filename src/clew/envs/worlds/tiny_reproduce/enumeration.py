@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 
 from clew.envs.enumeration import Enumeration, refuse_many
-from clew.envs.worlds.tiny_reproduce.world import State, TinyReproduce
+from clew.envs.worlds.tiny_reproduce.world import SequenceState, TinyReproduce
 
 
 @dataclasses.dataclass(frozen=True)
-class Sequences(Enumeration[State]):
+class Sequences(Enumeration[SequenceState]):
     """Every sequence of tokens, each as likely."""
 
     env: TinyReproduce
@@ -26,7 +26,7 @@ class Sequences(Enumeration[State]):
         for tokens in product(range(v), repeat=k):
             yield np.array(tokens, np.int32), Fraction(1, v**k)
 
-    def variables(self, state: State) -> Mapping[str, Hashable]:
+    def variables(self, state: SequenceState) -> Mapping[str, Hashable]:
         """The sequence, and how far the episode has come in it."""
         return {
             "sequence": tuple(int(token) for token in state.sequence),

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from clew.envs.latent import Asked, Latent
-from clew.envs.worlds.tiny_reproduce.world import State, TinyReproduce
+from clew.envs.worlds.tiny_reproduce.world import SequenceState, TinyReproduce
 
 LAGS, TOKENS = 32, 8
 """Questions are asked about so many lags and tokens at most; further lags are spread out evenly on
@@ -17,7 +17,7 @@ a logarithmic scale."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Remaining(Latent[State, tuple[()]]):
+class Remaining(Latent[SequenceState, tuple[()]]):
     """Each token that was shown and not yet played, by lag: the steps since it was shown.
 
     One question for each lag and token, "it was this one"; of two tokens one question is enough.
@@ -35,7 +35,7 @@ class Remaining(Latent[State, tuple[()]]):
         """The state says everything."""
         return ()
 
-    def look(self, known: tuple[()], state: State) -> tuple[tuple[()], Asked]:
+    def look(self, known: tuple[()], state: SequenceState) -> tuple[tuple[()], Asked]:
         """Ask about every place of the sequence that is as far back as a question's lag."""
         pairs = np.array(self._pairs, np.int32).reshape(-1, 2)
         lag, token = jnp.asarray(pairs[:, 0]), jnp.asarray(pairs[:, 1])

@@ -22,13 +22,13 @@ from clew.envs.canvas import (
 )
 
 if TYPE_CHECKING:
-    from clew.envs.worlds.tiny_reproduce.world import State, TinyReproduce
+    from clew.envs.worlds.tiny_reproduce.world import SequenceState, TinyReproduce
 
 CELL = 28
 _TOKENS: tuple[Colour, ...] = (ORANGE, SKY, PINK, BLUE, YELLOW, GREEN)
 
 
-def draw(env: TinyReproduce, state: State) -> np.ndarray:
+def draw(env: TinyReproduce, state: SequenceState) -> np.ndarray:
     """Dictated tokens not yet shown are small; the one in view is framed; wrong is crossed out."""
     canvas = Canvas((env.k + 1) * CELL, 3 * CELL + 8, WHITE)
     sequence = np.asarray(state.sequence)

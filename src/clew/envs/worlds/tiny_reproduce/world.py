@@ -22,7 +22,7 @@ Level = Int[Array, " k"]
 """The dictated sequence."""
 
 
-class State(NamedTuple):
+class SequenceState(NamedTuple):
     """A sequence and how far the episode has come in it."""
 
     sequence: Int[Array, " k"]
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class TinyReproduce(Environment[Level, State]):
+class TinyReproduce(Environment[Level, SequenceState]):
     """Watch k tokens, then play them back; the first wrong one ends the episode.
 
     The schedule has 2k−1 steps. Reset shows token 1 and the next k−1 steps show the others,
@@ -93,12 +93,14 @@ class TinyReproduce(Environment[Level, State]):
         """Tokens are independent and uniform."""
         return jax.random.randint(key, (self.k,), 0, self.v, jnp.int32)
 
-    def start(self, level: Level) -> tuple[State, Int[Array, ""]]:
+    def start(self, level: Level) -> tuple[SequenceState, Int[Array, ""]]:
         """Show the first token."""
-        state = State(level, jnp.int32(0), jnp.int32(0), jnp.int32(-1), jnp.bool_(False))
+        state = SequenceState(level, jnp.int32(0), jnp.int32(0), jnp.int32(-1), jnp.bool_(False))
         return state, level[0]
 
-    def step(self, state: State, action: Int[Array, ""], key: PRNGKeyArray) -> tuple[State, Step]:
+    def step(
+        self, state: SequenceState, action: Int[Array, ""], key: PRNGKeyArray
+    ) -> tuple[SequenceState, Step]:
         """Show the next token, or grade the action."""
         graded = state.t >= self.k - 1
         correct = graded & (action == self._target(state))
@@ -107,7 +109,7 @@ class TinyReproduce(Environment[Level, State]):
         n_correct = state.n_correct + correct.astype(jnp.int32)
         success = n_correct == self.k
         ended = wrong | success
-        after = State(
+        after = SequenceState(
             sequence=state.sequence,
             t=t,
             n_correct=n_correct,
@@ -119,7 +121,7 @@ class TinyReproduce(Environment[Level, State]):
         )
         return after, Step(self._observe(after), events, ended, t >= self.horizon, success)
 
-    def info(self, state: State) -> dict[str, Array]:
+    def info(self, state: SequenceState) -> dict[str, Array]:
         """The paper's instrumentation; `explain` has `phase` and `rm_state` in its words.
 
         `rm_state` holds the prefix shown so far while watching, and what is still to be played,
@@ -144,7 +146,7 @@ class TinyReproduce(Environment[Level, State]):
             "is_success": success,
         }
 
-    def explain(self, state: State) -> dict[str, Any]:
+    def explain(self, state: SequenceState) -> dict[str, Any]:
         """The names and types of the paper's section on instrumentation."""
         plain = super().explain(state)
         length = plain.pop("rm_length")
@@ -152,27 +154,27 @@ class TinyReproduce(Environment[Level, State]):
         plain["rm_state"] = tuple(plain["rm_state"][:length])
         return plain
 
-    def latent(self) -> Latent[State, PyTree[Array]]:
+    def latent(self) -> Latent[SequenceState, PyTree[Array]]:
         """Which tokens are still to be played."""
         from clew.envs.worlds.tiny_reproduce.latents import Remaining
 
         return Remaining(self)
 
-    def enumeration(self, priced: Set[str]) -> Enumeration[State]:
+    def enumeration(self, priced: Set[str]) -> Enumeration[SequenceState]:
         """Sequence and place in it."""
         from clew.envs.worlds.tiny_reproduce.enumeration import Sequences
 
         return Sequences(self)
 
-    def picture(self, state: State) -> np.ndarray:
+    def picture(self, state: SequenceState) -> np.ndarray:
         """The sequence, what is in view, and what was played."""
         return draw(self, state)
 
-    def _target(self, state: State) -> Int[Array, ""]:
+    def _target(self, state: SequenceState) -> Int[Array, ""]:
         index = state.n_correct
         return state.sequence[self.k - 1 - index if self.order == "reverse" else index]
 
-    def _observe(self, state: State) -> Int[Array, ""]:
+    def _observe(self, state: SequenceState) -> Int[Array, ""]:
         token = state.sequence[jnp.minimum(state.t, self.k - 1)]
         return jnp.where(state.t < self.k, token, self.v)
 
