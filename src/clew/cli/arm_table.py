@@ -16,7 +16,7 @@ from rich.table import Table
 from clew.store import RunState, world_name
 
 
-class ArmSummary(NamedTuple):
+class ArmStatus(NamedTuple):
     """The runs of one arm, in numbers."""
 
     environment: str
@@ -54,7 +54,7 @@ def print_runs(
         console.print(line, highlight=False)
 
 
-def summarise(rows: Iterable[RunState]) -> list[ArmSummary]:
+def summarise(rows: Iterable[RunState]) -> list[ArmStatus]:
     """Every arm among the runs, environments and rewards together."""
     arms: dict[tuple[str, str, str, str], list[RunState]] = defaultdict(list)
     for row in rows:
@@ -69,11 +69,11 @@ def summarise(rows: Iterable[RunState]) -> list[ArmSummary]:
         finished = [row.result for row in members if row.status == "finished"]
         tails = [result["tail_mean"] for result in finished if "tail_mean" in result]
         mean, std = (float(np.mean(tails)), float(np.std(tails))) if tails else (None, None)
-        summaries.append(ArmSummary(*arm, len(members), len(finished), mean, std))
+        summaries.append(ArmStatus(*arm, len(members), len(finished), mean, std))
     return summaries
 
 
-def _table(title: str, arms: Iterable[ArmSummary]) -> Table:
+def _table(title: str, arms: Iterable[ArmStatus]) -> Table:
     table = Table(title=title, title_justify="left")
     for column in ("architecture", "bonus"):
         table.add_column(column, overflow="fold")

@@ -18,6 +18,7 @@ from clew.validate import BadInput
 
 if TYPE_CHECKING:
     from clew.analysis import StoreContents
+    from clew.analysis.report.page import Extras
 
 NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
 PAPER = "paper"
@@ -69,22 +70,20 @@ def write_page(
             return read_store(opened, lambda done, of: bars.update(task, completed=done, total=of))
 
         ours = read(store)
-        beside, more = _beside(ours, against, read)
-        notes = [*ours.notes, *more]
+        extras, notes = _compared(ours, against, read)
+        extras["notes"] = notes = [*ours.notes, *notes]
         bars.add_task("what the rewards supervise", total=None)
-        beside["proofs"] = task_verdicts(store, ours.tasks, proof_seconds)
+        extras["proofs"] = task_verdicts(store, ours.tasks, proof_seconds)
         bars.add_task("statistics and pictures", total=None)
-        about = {"store": str(store), **ours.configuration}
-        beside["probes"] = probe_section(Store(store, read_only=True))
-        path = write_report(
-            Statistics(ours.results), out, notes=notes, configuration=about, **beside
-        )
+        extras["configuration"] = {"store": str(store), **ours.configuration}
+        extras["probes"] = probe_section(Store(store, read_only=True))
+        path = write_report(Statistics(ours.results), out, **extras)
     return path, notes
 
 
-def _beside(
+def _compared(
     ours: StoreContents, against: str | None, read: Callable[[Path], StoreContents]
-) -> tuple[dict[str, object], list[str]]:
+) -> tuple[Extras, list[str]]:
     """The comparison for the page, and notes on where the two were not trained alike."""
     from clew.analysis.from_store import differences_in_training
     from clew.analysis.report import compare, compare_with_published
