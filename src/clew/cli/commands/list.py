@@ -35,7 +35,7 @@ def list_(json: bool = False) -> None:
     found = listed()
     if json:
         plain = {
-            kind: {name: each._asdict() for name, each in entries.items()}
+            kind: {name: entry._asdict() for name, entry in entries.items()}
             for kind, entries in found.items()
         }
         print(dumps(plain, indent=1))
@@ -68,8 +68,8 @@ def listed() -> dict[str, dict[str, Listed]]:
 def _lines(entries: dict[str, Listed], width: int) -> Iterator[str]:
     """Names of which the same can be said stand together."""
     groups: dict[Listed, list[str]] = {}
-    for name, each in entries.items():
-        groups.setdefault(each, []).append(name)
+    for name, entry in entries.items():
+        groups.setdefault(entry, []).append(name)
     for (about, rewards, options), names in groups.items():
         yield textwrap.indent(textwrap.fill(", ".join(names), width - 2), "  ")
         facts = [about]
