@@ -36,10 +36,17 @@ json.dump(errors, open("errors.json", "w"))
 
 
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def errors(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
     """Tracebacks by page. One process runs them all, each page in an empty folder of its own."""
     folder = tmp_path_factory.mktemp("pages")
-    sources = {page.name: "\n".join(BLOCK.findall(page.read_text())) for page in WITH_EXAMPLES}
+    chosen = {item.name for item in request.session.items}
+    sources = {
+        page.name: "\n".join(BLOCK.findall(page.read_text()))
+        for page in WITH_EXAMPLES
+        if f"test_examples_run[{page.name}]" in chosen
+    }
     (folder / "pages.json").write_text(json.dumps(sources))
     done = subprocess.run(
         [sys.executable, "-c", RUN_PAGES], cwd=folder, capture_output=True, text=True, check=False
