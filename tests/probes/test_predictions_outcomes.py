@@ -142,6 +142,13 @@ def test_what_cannot_be_evaluated_is_not(observed, word) -> None:
     assert word in found.reason
 
 
+def test_values_that_are_written_alike_are_two_sides() -> None:
+    contrast = Contrast("seed", 1, ("1",))
+    prediction = Prediction("A", "More.", "auc", above=0, contrasts=(contrast,))
+    (found,) = evaluated([prediction], [seen(0.9, seed=1), seen(0.6, seed="1")])
+    assert found.parts[0].value == pytest.approx(0.3)
+
+
 def test_a_part_that_cannot_be_evaluated_leaves_no_hit_but_a_miss_is_a_miss() -> None:
     prediction = Prediction("A", "High.", "auc", above=0.6, each=("architecture",))
     good, unknown, bad = (

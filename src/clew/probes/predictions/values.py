@@ -77,12 +77,11 @@ def contrast_of_means(
     if not contrasts:
         return mean(measurements, quantity), {}
     *inner, last = contrasts
-    sides = {}
-    for value in (last.of, last.minus[0]):
-        side = [one for one in measurements if one.matches({last.field: (value,)})]
-        sides[str(value)] = contrast_of_means(side, quantity, inner)[0]
-    more, less = sides.values()
-    return more - less, sides
+    fields, values = (last.of, last.minus[0]), []
+    for field in fields:
+        side = [one for one in measurements if one.matches({last.field: (field,)})]
+        values.append(contrast_of_means(side, quantity, inner)[0])
+    return values[0] - values[1], dict(zip(map(str, fields), values, strict=True))
 
 
 def correlations(
