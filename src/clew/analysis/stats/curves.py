@@ -81,13 +81,11 @@ def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
 
 def aligned(curves: pd.DataFrame, value: str) -> tuple[Values, Values]:
     """Steps, and one row a run; before its first and after its last evaluation a run is NaN."""
-    runs = [c for _, c in curves.groupby(list(RUN), sort=True)]
-    steps = max(runs, key=len)["steps"].to_numpy(float)
-    matrix = [
-        np.interp(steps, run["steps"], run[value].to_numpy(float), left=np.nan, right=np.nan)
-        for run in runs
-    ]
-    return steps, np.array(matrix)
+    at = list(curves.groupby(list(RUN), sort=True).indices.values())
+    steps, values = (curves[column].to_numpy(float) for column in ("steps", value))
+    common = steps[max(at, key=len)]
+    matrix = [np.interp(common, steps[i], values[i], left=np.nan, right=np.nan) for i in at]
+    return common, np.array(matrix)
 
 
 def _curves(results: Results, environment: str, reward: str) -> pd.DataFrame:
