@@ -163,3 +163,19 @@ def test_a_table_from_outside_is_in_the_report(monkeypatch: pytest.MonkeyPatch) 
     made = every(Statistics(published().only(environment="MysteryPath-Grid")))
     first, *_, last = made
     assert (first, last) == ("success-MysteryPath-Grid", "mine")
+
+
+def test_rewards_without_a_shared_architecture_have_no_three_way_table() -> None:
+    few = published_success().query("environment == 'MysteryPath-Grid'")
+    sparse = few.query("reward == 'sparse' and architecture in ['GRU', 'LSTM']")
+    penalty = few.query("reward == 'penalty' and architecture in ['RetNet', 'Mamba-2']")
+    made = every(Statistics(matrix(3, 0, pd.concat([sparse, penalty])), 100, 100))
+    assert "anova" in made
+    assert not any(name.startswith("three-way") for name in made)
+
+
+def test_the_dispersion_without_a_bonus_does_not_need_the_first_bonus() -> None:
+    few = published_success().query("environment == 'MysteryPath-Grid' and reward == 'sparse'")
+    few = few.query("bonus != 'e3b' or architecture == 'GRU'")
+    made = every(Statistics(matrix(3, 0, few), 100, 100))["dispersion"]
+    assert isinstance(made.rows[0][1].value, float)

@@ -61,7 +61,7 @@ def three_way(tasks: Sequence[Task], bonus: str, permutations: int = PERMUTATION
     """Architecture × bonus × reward in one environment; labels permuted within both others."""
     if len({t.environment for t in tasks}) != 1 or len(tasks) < 2:
         raise BadInput("a three-way analysis needs at least two rewards of one environment")
-    chosen = tuple(a for a in tasks[0].both(bonus) if _everywhere(a, bonus, tasks))
+    chosen = shared(tasks, bonus)
     _need(chosen, f"every reward of {tasks[0].environment} with {bonus}")
     y, codes = in_long_form(tasks, bonus, chosen)
     design = _design(THREE_WAY, *(c.tobytes() for c in codes))
@@ -136,8 +136,9 @@ def _design(factors: tuple[str, ...], *codes: bytes) -> Design:
     return Design({f: np.frombuffer(c, np.int64) for f, c in zip(factors, codes, strict=True)})
 
 
-def _everywhere(architecture: str, bonus: str, tasks: Sequence[Task]) -> bool:
-    return all((architecture, b) in t.arms for t in tasks for b in (NONE, bonus))
+def shared(tasks: Sequence[Task], bonus: str) -> tuple[str, ...]:
+    """The memory architectures that ran with the bonus and without in every task."""
+    return tuple(a for a in tasks[0].both(bonus) if all(a in t.both(bonus) for t in tasks))
 
 
 def _need(chosen: tuple[str, ...], what: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from clew.analysis import formatting
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics, View
-from clew.analysis.stats.interaction import THREE_WAY, Interaction, three_way
+from clew.analysis.stats.interaction import THREE_WAY, Interaction, shared, three_way
 from clew.analysis.stats.spread import separation
 from clew.analysis.stats.task import Task, all_bonuses
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
 
 EFFECTS = ("Architecture", "Bonus", "Arch. × Bonus")
 LETTERS = dict(zip(THREE_WAY, "ABC", strict=True))
@@ -51,7 +51,7 @@ def dispersion_table(statistics: Statistics) -> Grid:
     bonuses = all_bonuses(found.task for found in group)
     rows = []
     for found in group:
-        v_none = found.spread(found.task.bonuses[0]).none
+        v_none = found.spread(next(iter(found.interactions))).none
         row = [word(found.task.label), figure(formatting.number(v_none, 4), v_none)]
         for b in bonuses:
             if b not in found.task.bonuses:
@@ -80,15 +80,14 @@ def separation_table(statistics: Statistics) -> Grid:
     """SEP without and with each bonus, and ΔSEP; once more with the memoryless control."""
     group = comparable(statistics)
     bonuses = all_bonuses(found.task for found in group)
-    rows: list[list[Cell]] = []
-    sections = []
     views: dict[View, str] = {
         "memories": "memory architectures",
         "with the control": "with the memoryless control",
     }
-    for view, title in views.items():
-        sections.append((len(rows), title))
-        rows += [_separation(found, bonuses, view) for found in group]
+    rows, sections = in_sections(
+        (title, [_separation(found, bonuses, view) for found in group])
+        for view, title in views.items()
+    )
     deltas = [f"ΔSEP({bonus_label(b)})" for b in bonuses]
     return Grid(
         name="separation",
@@ -111,7 +110,7 @@ def three_way_tables(statistics: Statistics) -> list[Grid]:
         for group in worlds.values()
         if len(group) > 1
         for bonus in group[0].bonuses
-        if all(bonus in t.bonuses for t in group)
+        if len(shared(group, bonus)) > 1
     ]
 
 
