@@ -46,7 +46,7 @@ GOOD: dict[str, Any] = {
 def test_what_is_right_is_loaded() -> None:
     whole = load(GOOD, Whole, "whole")
     assert whole.parts == (Part(1), Part(2, "square"))
-    assert (whole.weight, whole.by_name, whole.seeds) == (2, {"y": {"z": None}}, (1, 2))
+    assert (whole.weight, whole.by_name, whole.seeds) == (2, {"y": {"z": None}}, [1, 2])
     assert load({"name": "a"}, Whole, "whole") == Whole("a")
 
 

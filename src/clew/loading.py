@@ -138,7 +138,8 @@ def _made() -> cattrs.Converter:
     ):
         made.register_structure_hook_factory(fits, factory)
     made.register_structure_hook_func(
-        _is_loose, lambda value, _: tuple(value) if isinstance(value, list) else value
+        _is_loose,
+        lambda value, kind: tuple(value) if _is_tuple(kind) and isinstance(value, list) else value,
     )
     return made
 

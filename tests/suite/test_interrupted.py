@@ -1,4 +1,4 @@
-"""Stopped, killed, in company: the same command ends with the same bytes."""
+"""Stopped, killed, with other workers: the same command ends with the same bytes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_stopped_and_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_disturbed_in_every_way_and_then_in_company(tmp_path: Path) -> None:
+def test_disturbed_in_every_way_and_then_with_two_workers(tmp_path: Path) -> None:
     """Asked, asked otherwise, killed, interrupted twice; then two workers bring it to its end."""
     trial, store = Trial(tmp_path, steps=PERIOD * PERIODS), tmp_path / "store"
     for name in ("SIGINT", "SIGTERM", "SIGKILL", "SIGINT twice"):

@@ -1,4 +1,4 @@
-"""Who a run is: everything that decides its result, in one spelling, and nothing else."""
+"""What makes two runs the same: all that decides their results, in one spelling, and no more."""
 
 from __future__ import annotations
 

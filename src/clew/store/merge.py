@@ -21,6 +21,8 @@ from clew.store.run_folder import NOTES, RunFolder, same_arrays
 from clew.store.state import FAILURE, PROVENANCE, RESULT, RunState, inspect_run
 from clew.store.store import Store
 
+BROKEN = ("damaged", "unreadable")
+
 
 @dataclass
 class Merged:
@@ -49,7 +51,7 @@ def merge(into: Store, source: Store) -> Merged:
     merged = Merged()
     for folder in source.folders():
         found = inspect_run(folder)
-        if found.status in ("damaged", "unreadable") or not found.config:
+        if found.status in BROKEN or not found.config:
             merged.damaged.append(f"{folder.name}: {found.reason or 'has no configuration'}")
         else:
             ours = into.run(found.config)
@@ -62,20 +64,16 @@ def merge(into: Store, source: Store) -> Merged:
 
 def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: RunState) -> None:
     mine = ours.find()
-    if mine.status in ("damaged", "unreadable"):
-        merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
-        return
-    if _rank(theirs) > _rank(mine):
+    if mine.status not in BROKEN and _rank(theirs) > _rank(mine):
         try:
             _copy_run(ours, folder, theirs)
             merged.copied.append(ours.name)
             return
         except FileExistsError:  # somebody finished it just now
             mine = ours.find()
-    if mine.status in ("damaged", "unreadable"):
+    if mine.status in BROKEN:
         merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
-        return
-    if _rank(theirs) < _rank(mine):
+    elif _rank(theirs) < _rank(mine):
         merged.kept.append(ours.name)
     elif theirs.status == "finished" and (unlike := _unlike(ours.path, mine, folder, theirs)):
         merged.conflicts.append(f"{ours.name}: {unlike}")

@@ -7,7 +7,6 @@ import subprocess
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import jax
 
@@ -17,7 +16,7 @@ PACKAGES = ("jax", "jaxlib", "numpy", "equinox", "optax")
 
 
 @cache
-def provenance() -> dict[str, Any]:
+def provenance() -> dict[str, str | None]:
     """Of whatever this process trains."""
     device = jax.local_devices()[0]
     return {

@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
 from clew.validate import BadInput
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGUSR1")
+Handler = Callable[[int, FrameType | None], object] | int | None
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -33,7 +33,7 @@ class Stop:
         self._clock, self._again = clock, again
         self._until = None if time_limit is None else clock() + time_limit
         self._reason = ""
-        self._before: dict[int, Any] = {}
+        self._before: dict[int, Handler] = {}
 
     @property
     def reason(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from clew import bonuses, envs, memory
 from clew.learner import Knobs, Settings
+from clew.store.canonical import JsonObject
 from clew.suite.schema import options
 from clew.suite.spec import RunSpec, make_env
 from clew.validate import BadInput, known_names, one_of, whole_number
@@ -16,6 +17,7 @@ from clew.validate import BadInput, known_names, one_of, whole_number
 MOST_SEEDS = 100_000
 Swept = Mapping[str, Any]
 """Values by name; a list is swept over."""
+Table = Mapping[str, object]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,14 +25,14 @@ class Block:
     """Every combination of what it lists, on one environment."""
 
     environment: str
-    environment_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    environment_options: Table = dataclasses.field(default_factory=dict)
     rewards: Sequence[str]
     """Variants of the environment."""
     architectures: Sequence[str]
-    architecture_options: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    architecture_options: Mapping[str, Table] = dataclasses.field(default_factory=dict)
     """By architecture."""
     bonuses: Sequence[str] = ("none", "e3b", "noveld")
-    bonus_options: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    bonus_options: Mapping[str, Table] = dataclasses.field(default_factory=dict)
     """By bonus."""
     seeds: int | Sequence[int] = 10
     """How many, from 0 on; or which."""
@@ -115,13 +117,13 @@ class Suite:
         return list(dict.fromkeys(run for block in self.blocks for run in block.runs()))
 
 
-def _sweep(values: Swept) -> list[dict[str, Any]]:
+def _sweep(values: Swept) -> list[JsonObject]:
     """Every combination of the listed values. Without any, one: the defaults."""
     lists = [value if isinstance(value, list | tuple) else [value] for value in values.values()]
     return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*lists)]
 
 
-def _several(field: str, values: Any) -> Sequence[Any]:
+def _several(field: str, values: object) -> Sequence[object]:
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise BadInput(f"{field}={values!r} is not valid; it must be a list")
     if not values:

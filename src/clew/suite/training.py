@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from clew.learner.agent import components
 from clew.learner.checkpoint import Named
 from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
+from clew.store.canonical import JsonObject
 from clew.suite.planning import SPENT, PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
 from clew.suite.provenance import provenance
@@ -100,7 +100,7 @@ def _write(
     for i, run in enumerate(folder.runs):
         if run.finished():
             continue  # this pack was retried for another run's sake
-        kept: dict[str, Any] = {"provenance": about, "lease": lease}
+        kept: JsonObject = {"provenance": about, "lease": lease}
         curve, diagnostics = history.curve(i), history.diagnostics(i)
         if planned.runs[i].bonus == "none":
             # its pack's program may have a bonus for other runs: those scores are not this run's
@@ -118,7 +118,7 @@ def _write(
 
 def _result(
     program: Program, state: TrainState, run: int, curve: Named, diagnostics: Named
-) -> dict[str, Any]:
+) -> JsonObject:
     """What is stored of a finished run, as plain data."""
     success = curve["success"].astype(float)
     return {

@@ -64,14 +64,18 @@ class Outcome(NamedTuple):
     """Why it ended early; empty if it did not."""
 
 
-def run_worker(config: WorkerConfig, stop: Stop) -> Outcome:
-    """Train what is not done and not held by another worker, until all is done or `stop` says."""
-    store = Store(config.store)
+def run_worker(config: WorkerConfig, stop: Stop, watch: OnProgress | None = None) -> Outcome:
+    """Train what is not done and not held by another worker, until all is done or `stop` says.
+
+    Where nobody watches, progress goes into a log in the store.
+    """
     name = f"{socket.gethostname()}-{os.getpid()}"
-    watch = functools.partial(write_line, config.store / LOGS / "workers" / f"{name}.jsonl")
+    log = config.store / LOGS / "workers" / f"{name}.jsonl"
+    store, watched = Store(config.store), watch or functools.partial(write_line, log)
     packs = plan(config.suite, store, config.pack_size)
-    outcome = work(store, packs, stop, watch, checkpoint_every=config.checkpoint_every)
-    print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
+    outcome = work(store, packs, stop, watched, checkpoint_every=config.checkpoint_every)
+    if watch is None:
+        print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
     return outcome
 
 
@@ -156,15 +160,14 @@ class _Worker:
             told = "".join(traceback.format_exception(error))
             too_large = is_out_of_memory(error)
         gc.collect()  # the error is gone, and with it what held the arrays of the device
-        if too_large and len(pack.runs) > 1:
-            self.plan.split(pack)
-            watch(ended(folder.name, "split", pack.periods))
-            return
-        if too_large:
-            reason = f"{TOO_LARGE} ({reason})"
-        # one pack's failure is recorded, and the others go on
         with contextlib.suppress(LeaseLost):
-            _fail(folder, lease, reason, told)
+            if too_large and len(pack.runs) > 1:
+                lease.confirm()
+                self.plan.split(pack)
+                watch(ended(folder.name, "split", pack.periods))
+                return
+            # one pack's failure is recorded, and the others go on
+            _fail(folder, lease, f"{TOO_LARGE} ({reason})" if too_large else reason, told)
         watch(ended(folder.name, "failed", pack.periods))
 
 
@@ -182,7 +185,7 @@ def _fail(folder: PackFolder, lease: Lease, reason: str, told: str) -> None:
 
 
 def _over(folder: PackFolder) -> bool:
-    """Whether checkpoint_every run has come to its end: a result, or the record of a failure."""
+    """Whether every run has come to its end: a result, or the record of a failure."""
     return all(run.status in ("finished", "failed", "diverged") for run in folder.runs)
 
 

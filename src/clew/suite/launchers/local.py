@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from clew.store import Store
-from clew.suite.planning import plan
 from clew.suite.progress import OnProgress, PackProgress
 from clew.suite.stop import Stop
-from clew.suite.worker import Outcome, WorkerConfig, work
+from clew.suite.worker import Outcome, WorkerConfig, run_worker
 from clew.validate import BadInput
 
 POLL = 1.0
@@ -105,9 +103,7 @@ def _work(config: WorkerConfig, index: int, size: int, line: Connection) -> None
 
     with Stop(config.time_limit, again=lambda: os._exit(1)) as stop:
         try:
-            store = Store(config.store)
-            packs = plan(config.suite, store, config.pack_size)
-            line.send(work(store, packs, stop, tell, checkpoint_every=config.checkpoint_every))
+            line.send(run_worker(config, stop, tell))
         except (BadInput, OSError) as error:
             line.send(f"a worker ended: {error}")
 
