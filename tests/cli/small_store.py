@@ -49,9 +49,9 @@ def full(disk: Path, elsewhere: Path, file: Path) -> list[int]:
             tried.append(blocks)
             assert not list(store.rglob(".tmp-*"))
             if (store / "clew-store.json").exists():
-                told = json.loads(called("status", str(store), "--deep", "--json").out)
-                assert told["counts"].keys() <= {"begun", "finished"}, told
-                assert told["troubles"] == []
+                status = json.loads(called("status", str(store), "--deep", "--json").out)
+                assert status["counts"].keys() <= {"begun", "finished"}, status
+                assert status["troubles"] == []
     assert run(file, store).code == 0
     assert results(store) == results(elsewhere / "undisturbed")
     assert len(results(store)) == 4 * len(OUTCOME)

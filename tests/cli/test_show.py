@@ -1,4 +1,4 @@
-"""`clew show`: the right run, told truly, and its agent on film."""
+"""`clew show`: the right run, its facts, and a GIF of its agent."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def test_an_unknown_run_is_answered_with_the_nearest(trained: Path) -> None:
         find_run(store, wrong)
 
 
-def test_what_it_says_and_films(
+def test_what_it_prints_and_records(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = next(r for r in scan(Store(trained, read_only=True)) if r.config["bonus"] == "none")
-    film = tmp_path / "new" / "film.gif"
-    show(row.name, store=trained, gif=film, episodes=3)
+    file = tmp_path / "new" / "episodes.gif"
+    show(row.name, store=trained, gif=file, episodes=3)
     said = capsys.readouterr().out
     assert "TinyReproduce[k=2,v=2] / dense / Memoryless / none" in said
     assert f"{row.result['tail_mean']:.3f}" in said
@@ -58,7 +58,7 @@ def test_what_it_says_and_films(
     assert "agent.npz" in said
     found = re.search(r"(\d) of 3 episodes succeeded, (\d+) steps", said)
     assert found is not None
-    with Image.open(film) as image:
+    with Image.open(file) as image:
         # every state of three episodes: one more than there are steps
         assert image.n_frames == int(found[2]) + 3  # type: ignore[attr-defined]
         ends = [pixel for pixel in _corners(image) if pixel in (GREEN, RED)]
@@ -68,13 +68,13 @@ def test_what_it_says_and_films(
 
 def test_as_json(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = scan(Store(trained, read_only=True))[0]
-    show(str(row.identity), store=trained, gif=tmp_path / "film.gif", episodes=1, json=True)
+    show(str(row.identity), store=trained, gif=tmp_path / "episodes.gif", episodes=1, json=True)
     about = json.loads(capsys.readouterr().out)
     assert about["config"] == row.config
     assert about["result"] == row.result
-    assert Path(about["film"]["path"]).exists()
+    assert Path(about["gif"]["path"]).exists()
     show(row.name, store=trained, episodes=0, json=True)
-    assert "film" not in json.loads(capsys.readouterr().out)
+    assert "gif" not in json.loads(capsys.readouterr().out)
 
 
 def test_the_actor_plays_as_it_was_evaluated(trained: Path) -> None:

@@ -51,7 +51,7 @@ def show(
     if not json:
         print_run(console, about)
     if found.status == "finished" and episodes and found.config:
-        about["film"] = _record(console, opened.run(found.config), gif, episodes, seed)
+        about["gif"] = _record(console, opened.run(found.config), gif, episodes, seed)
     if json:
         print(text.dumps(about))
 

@@ -13,24 +13,7 @@ from clew.cli.registry import register
 from clew.learner import Knobs, Settings
 from clew.validate import BadInput
 
-
-@dataclasses.dataclass(frozen=True)
-class KnobFlags(Knobs):
-    """Hyperparameters in which the runs of one compiled program may differ."""
-
-    def __post_init__(self) -> None:
-        """Not checked while flags are read, but with everything else."""
-
-
-@dataclasses.dataclass(frozen=True)
-class SettingFlags(Settings):
-    """Hyperparameters that a program is compiled for."""
-
-    def __post_init__(self) -> None:
-        """Not checked while flags are read, but with everything else."""
-
-
-KNOBS, SETTINGS = KnobFlags(), SettingFlags()
+KNOBS, SETTINGS = Knobs(), Settings()
 
 
 @register("train")
@@ -45,8 +28,8 @@ def train(
     environment_options: tuple[str, ...] = (),
     architecture_options: tuple[str, ...] = (),
     bonus_options: tuple[str, ...] = (),
-    knobs: KnobFlags = KNOBS,
-    settings: SettingFlags = SETTINGS,
+    knobs: Knobs = KNOBS,
+    settings: Settings = SETTINGS,
     store: Path = Path("results"),
     pack_size: int | None = None,
     time_limit: str | None = None,
