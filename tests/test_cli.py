@@ -31,7 +31,7 @@ from tests.cli.called import called
         ("run demo --store FILE", r"'FILE' is not a folder"),
         ("run demo --time-limit soon", "time_limit='soon' is not valid; write 90s"),
         ("run demo --pack-size 0", "pack_size=0 is not valid"),
-        ("run demo --partition x", "partition='x' means nothing with --on local"),
+        ("run demo --partition x", "partition='x' has no effect with --on local"),
         ("train TinyReproduce --reward dense --architecture GRU --steps 1",
          "steps=1 is not valid; it must be at least 81920"),
     ],

@@ -88,8 +88,7 @@ def hint(value: object, valid: Iterable[object]) -> str:
 
 def _alike(value: object, other: object) -> bool:
     """Of one kind: True is no number, 3.0 is no 3, but numpy's 3 is one."""
-    kinds = [_kind(each) for each in (value, other)]
-    return kinds[0] == kinds[1]
+    return _kind(value) == _kind(other)
 
 
 def _kind(value: object) -> object:

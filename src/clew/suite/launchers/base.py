@@ -62,13 +62,13 @@ class Resources:
             )
 
     def only_for(self, place: str) -> None:
-        """Raise an error for the first field that means nothing there."""
+        """Raise an error for the first field that has no effect there."""
         useless = {"local": ("gpus", "cpus", *_ONLY_SLURM), "ray": _ONLY_SLURM}
         for field in useless.get(place, ()):
             if value := getattr(self, field):
                 where = "--on slurm" if field in _ONLY_SLURM else "--on slurm or --on ray"
                 raise BadInput(
-                    f"{field}={value!r} means nothing with --on {place}; it is {where}'s"
+                    f"{field}={value!r} has no effect with --on {place}; it is for {where}"
                 )
 
 

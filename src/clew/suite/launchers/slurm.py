@@ -40,7 +40,9 @@ def launch(
 ) -> list[str]:
     """Submit an array of workers and watch it. To stop watching leaves it in the queue."""
     if config.time_limit is not None:
-        raise BadInput("time_limit means nothing with --on slurm; the time of a job is job_time")
+        raise BadInput(
+            "time_limit has no effect with --on slurm; use job_time, the longest time of a job"
+        )
     jobs = _submit(config, resources)
     array = jobs[0].job_id.split("_")[0]
     tell(f"submitted job {array}, {len(jobs)} workers; logs in {config.store / LOGS / 'slurm'}")
