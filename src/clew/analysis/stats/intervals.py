@@ -125,7 +125,8 @@ def holm(ps: Sequence[float]) -> list[float]:
     """p-values corrected so that the chance of *any* false alarm among them stays what it says.
 
     The smallest is multiplied by their number, the next by one less, and so on, never falling.
-    NaN (a test that could not be made) stays NaN and does not count.
+    NaN (a test that could not be made) stays NaN and does not count. (scipy has the false discovery
+    rate only.)
     """
     p = np.asarray(ps, float)
     corrected = np.full(p.shape, np.nan)
