@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,13 @@ def test_a_users_own_machine_that_confuses_histories(tmp_path: Path, capsys: Any
     assert "It is not perfect: it confuses these two histories" in words
     for history in plain["confuses"]["histories"]:
         assert history in words
+
+
+def test_a_proposition_that_is_only_denied_counts(tmp_path: Path, capsys: Any) -> None:
+    text = "0\n[]\n(0,0,'!oG',ConstantRewardFunction(1))\n(0,0,'True',ConstantRewardFunction(0))\n"
+    _, plain = own(text, tmp_path, capsys, "MysteryCell")
+    returns = plain["differs"]["returns"].values()
+    assert all(Fraction(both["machine"]) < 100 for both in returns)  # not 1 in every step
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,14 @@ OFFICE = """0 # coffee, then the office; a plant ends it
 """
 
 
+def test_a_proposition_that_only_keeps_from_paying_is_known() -> None:
+    text = "0\n[]\n(0,0,'!p',ConstantRewardFunction(1))\n(0,0,'True',ConstantRewardFunction(0))\n"
+    machine = parse_machine(text)
+    assert machine.propositions == {"p"}
+    assert machine.step(0, frozenset()).reward == 1
+    assert machine.step(0, frozenset({"p"})).reward == 0
+
+
 def test_a_machine() -> None:
     machine = parse_machine(OFFICE)
     assert (machine.states, machine.initial, machine.terminal) == (("0", "1", "2"), 0, {2})

@@ -83,6 +83,9 @@ def _machine(
             for label, rule in fits.items()
         }
         rows[u] = {label: Edge(*way) for label, way in ways.items() if way != (u, 0)}
+    named = {p for row in rows.values() for label in row for p in label}
+    for u in list(rows)[:1]:  # those that only keep a formula from being true are named as well
+        rows[u] |= {frozenset({p}): Edge(u, Fraction(0)) for p in sorted(labels[-1] - named)}
     if any(edge.state == falls for row in rows.values() for edge in row.values()):
         terminal = terminal or [falls]
     order = {u: place for place, u in enumerate(sorted({*numbers, *terminal}))}
