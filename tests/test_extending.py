@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,37 +24,28 @@ from clew.envs import registry as worlds
 from clew.envs.worlds.tiny_reproduce.world import TinyReproduce
 from clew.memory.registry import architectures
 from tests.cli.called import Done, called
+from tests.suite.declared import PERIOD, SETTINGS, as_toml
 
-SUITE = """
-share = true
-
-[settings]
-envs = 8
-steps = 32
-chunk = 16
-chunks_per_batch = 8
-eval_every = 2
-encoder_width = 16
-encoder_hidden = 16
-memory_width = 16
-
-[[block]]
-environment = "Corridor"
-rewards = ["sparse", "strict"]
-architectures = ["Leaky"]
-bonuses = ["none", "change"]
-seeds = 2
-steps = 1024
-
-[[block]]
-environment = "TinyReproduce"
-environment_options = { k = 2, v = 2 }
-rewards = ["half"]
-architectures = ["Leaky"]
-bonuses = ["none"]
-seeds = 2
-steps = 1024
-"""
+ARMS: dict[str, Any] = {"architectures": ["Leaky"], "seeds": 2, "steps": 4 * PERIOD}
+SUITE: dict[str, Any] = {
+    "share": True,
+    "settings": SETTINGS,
+    "block": [
+        {
+            "environment": "Corridor",
+            "rewards": ["sparse", "strict"],
+            "bonuses": ["none", "change"],
+            **ARMS,
+        },
+        {
+            "environment": "TinyReproduce",
+            "environment_options": {"k": 2, "v": 2},
+            "rewards": ["half"],
+            "bonuses": ["none"],
+            **ARMS,
+        },
+    ],
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +53,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Import the extension from a folder of its own, and forget it afterwards."""
     folder = tmp_path_factory.mktemp("outside")
     shutil.copytree(Path(__file__).parent / "extension", folder / "extension")
-    (folder / "mine.toml").write_text(SUITE)
+    (folder / "mine.toml").write_text(as_toml(SUITE))
     with pytest.MonkeyPatch.context() as patch:
         for registry in (worlds.environments, architectures, bonuses, TABLES, COMMANDS):
             registry.names()
