@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import clew.suite.schema as schema
-from clew.bonuses.methods.e3b import E3B
 from clew.learner import Knobs, Settings
 from clew.store import Store, require
 from clew.store.columns import COLUMNS, SCHEMA, Column
@@ -43,15 +42,13 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("spec", "suite"):
         monkeypatch.setattr(f"clew.suite.{module}.Settings", MoreSettings)
         monkeypatch.setattr(f"clew.suite.{module}.Knobs", MoreKnobs)
-    signature = inspect.signature(E3B)
-    extra = inspect.Parameter("depth", inspect.Parameter.KEYWORD_ONLY, default=2, annotation="int")
-    parameters = {**signature.parameters, "depth": extra}
-    original = schema._signature
+    depth = inspect.Parameter("depth", inspect.Parameter.KEYWORD_ONLY, default=2, annotation="int")
+    parameters = schema._parameters
 
-    def signature_of(factory: Any) -> Any:
-        return parameters if factory is E3B else original(factory)
+    def with_depth(kind: Any, name: str) -> Any:
+        return {**parameters(kind, name), **({"depth": depth} if name == "e3b" else {})}
 
-    monkeypatch.setattr(schema, "_signature", signature_of)
+    monkeypatch.setattr(schema, "_parameters", with_depth)
 
 
 def stored_runs() -> Iterator[tuple[str, RunSpec]]:

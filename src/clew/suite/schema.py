@@ -56,7 +56,7 @@ def stored_options(kind: Kind, name: str, chosen: Options) -> JsonObject:
     now = dict(chosen)
     for option, first, default in _changed(kind, name):
         value = now.setdefault(option, default)
-        if canonical(value) == canonical(first):
+        if _same(value, first):
             del now[option]
     return dict(sorted(now.items()))
 
@@ -74,7 +74,7 @@ def stored_fields(part: Part, values: Knobs | Settings) -> JsonObject:
         value = getattr(values, field.name)
         # 1 where 1.0 is meant, or −0.0 where 0.0 is, is not another run
         value = value + 0.0 if field.type == "float" else value
-        if field.name not in first or canonical(value) != canonical(first[field.name]):
+        if field.name not in first or not _same(value, first[field.name]):
             found[field.name] = value
     return found
 
@@ -99,7 +99,7 @@ def _changed(kind: Kind, name: str) -> list[tuple[str, object, object]]:
     return [
         (option, first, known[option].default)
         for option, first in FIRST[kind].get(name, {}).items()
-        if option in known and canonical(first) != canonical(known[option].default)
+        if option in known and not _same(first, known[option].default)
     ]
 
 
@@ -120,14 +120,19 @@ def _checked(option: str, value: object, annotation: object) -> object:
 def _parameters(kind: Kind, name: str) -> Mapping[str, inspect.Parameter]:
     """Of what makes it, with the defaults that its name stands for."""
     entry = REGISTRIES[kind][name]
-    known = _signature(entry.factory())
+    return _known(entry.factory(), tuple(entry.preset.items()))
+
+
+@cache
+def _known(factory: Callable[..., object], preset: Options) -> Mapping[str, inspect.Parameter]:
+    given = dict(preset)
     return {
-        name: parameter.replace(default=entry.preset.get(name, parameter.default))
-        for name, parameter in known.items()
+        name: parameter.replace(default=given.get(name, parameter.default))
+        for name, parameter in inspect.signature(factory).parameters.items()
         if name not in GIVEN
     }
 
 
-@cache
-def _signature(factory: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(factory).parameters
+def _same(one: object, other: object) -> bool:
+    """As stored: 1, 1.0 and True are three values, and a tuple is a list."""
+    return (one == other and type(one) is type(other)) or canonical(one) == canonical(other)
