@@ -12,6 +12,7 @@ import typing
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -106,13 +107,13 @@ def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> 
 
 def _sentence(command: Command, box: str, prog: str) -> str:
     """What tyro says in the first paragraph of a box, in a sentence."""
-    lines = [line.strip(SIDES) for line in box.splitlines()[1:]]
-    is_rule = [not line.strip(RULES) for line in lines]
-    start = is_rule.index(False)  # where there are no boxes, the title is underlined
-    first = lines[start : is_rule.index(True, start)]
-    said, see = " ".join(first), f"; see `{prog} --help`"
+    lines = (line.strip(SIDES) for line in box.splitlines()[1:])
+    # rules part the paragraphs; on a terminal without boxes, one stands below the title too
+    paragraphs = groupby(lines, lambda line: bool(line.strip(RULES)))
+    said = next((" ".join(lines) for is_text, lines in paragraphs if is_text), "")
+    see = f"; see `{prog} --help`"
     if said.startswith("Missing from"):
-        missing = [name for name in _required(command) if any(name in x.split() for x in first)]
+        missing = [name for name in _required(command) if name in said.split()]
         return f"{prog} needs {' and '.join(missing)}{see}"
     if found := re.fullmatch(r"Unrecognized options: (.*)", said):
         return f"{prog} does not know what to do with {found[1]!r}{see}"
@@ -120,7 +121,7 @@ def _sentence(command: Command, box: str, prog: str) -> str:
         return f"{found[1]} needs a value{see}"
     if found := re.fullmatch(r"invalid choice (.*) for argument '(.*)'\. .* (\(.*\))\.", said):
         return f"{found[2]}={found[1]} is not valid; choose {listing(literal_eval(found[3]))}"
-    return said.removeprefix("Error parsing ")
+    return said.removeprefix("Error parsing ") or f"{prog} cannot be called so{see}"
 
 
 def _required(command: Command) -> Iterator[str]:
@@ -144,7 +145,7 @@ registry = ConstructorRegistry()
 def _one_value(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[object] | None:
     kind, optional = info.type, False
     if info.type_origin in (typing.Union, types.UnionType):
-        (kind, *more) = [each for each in typing.get_args(kind) if each is not types.NoneType]
+        kind, *more = (one for one in typing.get_args(kind) if one is not types.NoneType)
         optional = True
         if more:
             return None
