@@ -5,7 +5,8 @@ from __future__ import annotations
 import json as text
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,7 @@ def probe(
     if predictions is not None:
         _register(opened, predictions, console)
     try:
-        with _Bars(console, json) as bars:
+        with _bars(console, json) as bars:
             probed = probe_runs(opened, runs, protocol, bars)
     except KeyboardInterrupt:
         say(console, "stopped early; the same command goes on", style="bold")
@@ -124,38 +125,24 @@ def _register(store: Store, asked: str, console: Console) -> None:
     )
 
 
-class _Bars:
+@contextmanager
+def _bars(console: Console, as_json: bool) -> Iterator[Callable[[str, int, int], None]]:
     """Two bars on a terminal, recording and fitting; or lines of JSON for a script."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    hidden = as_json or not console.is_terminal
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, *times, console=console, transient=True, disable=hidden) as bars:
 
-    def __init__(self, console: Console, as_json: bool) -> None:
-        self._as_json = as_json
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=as_json or not console.is_terminal,
-        )
-        self._tasks: dict[str, TaskID] = {}
+        def show(what: str, done: int, total: int) -> None:
+            if as_json:
+                print(text.dumps({"what": what, "done": done, "total": total}), flush=True)
+                return
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
 
-    def __enter__(self) -> _Bars:
-        self._bars.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bars.stop()
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Show how far it is."""
-        if self._as_json:
-            print(text.dumps({"what": what, "done": done, "total": total}), flush=True)
-            return
-        if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(what, total=total)
-        self._bars.update(self._tasks[what], completed=done, total=total)
+        yield show
 
 
 def _print_results(

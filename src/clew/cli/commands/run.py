@@ -62,12 +62,7 @@ def run(
     from clew.suite.launchers import Resources, WorkerConfig
 
     resources = Resources(
-        workers=workers,
-        gpus=gpus,
-        cpus=cpus,
-        partition=partition,
-        job_time=job_time,
-        sbatch=sbatch,
+        workers=workers, gpus=gpus, cpus=cpus, partition=partition, job_time=job_time, sbatch=sbatch
     )
     resources.only_for(on)
     config = WorkerConfig(
