@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clew.machines import PomdpRM, gallery
 from clew.machines.certificates.claims import Differs, Encodes, Refuted
 from clew.machines.certificates.verify import verify
-from clew.machines.deciding.encodes import encodes, surprises
+from clew.machines.deciding.encodes import encodes, reward_mismatches
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.spaces import spaces
 from clew.machines.deciding.structure import admits
@@ -87,7 +87,7 @@ def test_reproduction_step_by_step_is_another_question() -> None:
 
     product = cue_machine(gallery.make("Cue"))
     assert encodes(product)
-    found = list(surprises(product))
+    found = list(reward_mismatches(product))
     assert found
     assert {step.machine_reward for step in found} == {Fraction(1, 2)}
 

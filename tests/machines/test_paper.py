@@ -13,7 +13,7 @@ from clew.machines.certificates.claims import Dense, Mixed, Sparse
 from clew.machines.certificates.verify import verify
 from clew.machines.deciding.density import density, distinguishable, size_bound
 from clew.machines.deciding.diagnosis import redundancy
-from clew.machines.deciding.encodes import encodes, surprises
+from clew.machines.deciding.encodes import encodes, reward_mismatches
 from clew.machines.deciding.optimal import Choice, optimal, policy_iteration, ranking
 from clew.machines.deciding.pairs import Pairs, decide_pairs
 from clew.machines.deciding.perfect import perfect
@@ -63,7 +63,7 @@ def test_one_cell_of_mystery_path_is_sparse() -> None:
     product = goal_machine(pomdp)
     assert len(product.machine.states) == 1
     assert encodes(product)
-    assert not list(surprises(product))
+    assert not list(reward_mismatches(product))
     mixed = perfect(product)
     assert isinstance(mixed, Mixed)
     verify(mixed)
@@ -93,7 +93,7 @@ def test_greed_on_the_cue_machine(gamma: Fraction) -> None:
     product = cue_machine(gallery.make("Cue", gamma=gamma))
     assert encodes(product)
     assert perfect(product)
-    assert list(surprises(product))
+    assert list(reward_mismatches(product))
     answer = potential_sparsity(product)
     assert answer.certain
     assert answer.greedy.value == Fraction(3, 8) * gamma + Fraction(1, 4) * gamma**2

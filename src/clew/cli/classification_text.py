@@ -111,7 +111,7 @@ def about_machine(examined: Examination) -> list[str]:
         lines.append(f"  {'Other' if could else 'No'} rewards on its edges would make it encode.")
     lines.append(
         "It reproduces the reward step by step."
-        if examined.surprise is None
+        if examined.mismatch is None
         else "It does not reproduce the reward step by step."
     )
     whole = examined.perfect

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from clew.machines.deciding.classify import Classification, classify
     from clew.machines.deciding.density import density, size_bound
     from clew.machines.deciding.diagnosis import redundancy
-    from clew.machines.deciding.encodes import encodes, surprises
+    from clew.machines.deciding.encodes import encodes, reward_mismatches
     from clew.machines.deciding.examine import examine
     from clew.machines.deciding.optimal import optimal, ranking
     from clew.machines.deciding.pairs import decide_pairs
@@ -90,7 +90,7 @@ __all__ = [
     "ranking",
     "redundancy",
     "size_bound",
-    "surprises",
+    "reward_mismatches",
     "verify",
     "with_latent_machine",
 ]

@@ -20,7 +20,7 @@ from clew.machines.certificates.claims import (
 from clew.machines.certificates.verify import verify
 from clew.machines.deciding.density import SMALL, density, one_state, size_bound
 from clew.machines.deciding.diagnosis import Diagnosis, Redundancy, diagnose, redundancy
-from clew.machines.deciding.encodes import surprises
+from clew.machines.deciding.encodes import reward_mismatches
 from clew.machines.deciding.optimal import Ranking, optimal, ranking
 from clew.machines.deciding.pairs import Pairs, decide_pairs, none_apart
 from clew.machines.deciding.profile import Profile, profile
@@ -189,7 +189,7 @@ def _witness(verdict: Verdict) -> Witness | None:
     return {
         "machine": verdict.product.machine.name,
         "states": len(verdict.product.machine.states),
-        "step_by_step": next(surprises(verdict.product), None) is None,
+        "step_by_step": next(reward_mismatches(verdict.product), None) is None,
         "pooled": [in_words(pomdp, mixed.first), in_words(pomdp, mixed.second)],
         "told_apart_by": pomdp.actions[mixed.action],
     }

@@ -26,7 +26,7 @@ Play = Callable[[int, int], Mapping[int, Fraction]]
 """A policy of a machine: (observation, machine state) → action → probability."""
 
 
-class Surprise(NamedTuple):
+class RewardMismatch(NamedTuple):
     """A step that the machine rewards otherwise than the POMDP does."""
 
     state: int
@@ -73,14 +73,14 @@ def imbalances(
     return found
 
 
-def surprises(product: PomdpRM) -> Iterator[Surprise]:
+def reward_mismatches(product: PomdpRM) -> Iterator[RewardMismatch]:
     """The steps on which machine and POMDP pay differently; none if it reproduces the reward."""
     for s, o, u in reachable(product):
         for a, row in enumerate(product.pomdp.steps[s]):
             for b in row:
                 paid = product.step(u, o, a, b.observation).reward
                 if paid != b.reward:
-                    yield Surprise(s, o, u, a, b.state, b.observation, b.reward, paid)
+                    yield RewardMismatch(s, o, u, a, b.state, b.observation, b.reward, paid)
 
 
 def _differs(product: PomdpRM, tail: Tails, history: History, action: int, default: int) -> Differs:

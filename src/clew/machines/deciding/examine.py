@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clew.machines.certificates.claims import Differs, Encodes, Mixed, Perfect, Refuted
 from clew.machines.certificates.verify import verify
-from clew.machines.deciding.encodes import Surprise, encodes, surprises
+from clew.machines.deciding.encodes import RewardMismatch, encodes, reward_mismatches
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.potential import PotentialSparsity, potential_sparsity
 from clew.machines.deciding.spaces import in_words, spaces
@@ -22,7 +22,7 @@ class Examination:
     encodes: Encodes | Differs
     structure: PomdpRM | Refuted
     """The same structure with rewards that encode, or the proof that there are none."""
-    surprise: Surprise | None
+    mismatch: RewardMismatch | None
     """A step that the machine rewards otherwise than the POMDP; None if it reproduces all."""
     perfect: Perfect | Mixed
     potential: PotentialSparsity | None
@@ -40,8 +40,8 @@ def examine(product: PomdpRM) -> Examination:
         if not isinstance(certificate, PomdpRM):
             verify(certificate)
     potential = potential_sparsity(product, known) if proof else None
-    surprise = next(surprises(product), None)
-    return Examination(product, proof, structure, surprise, whole, potential)
+    mismatch = next(reward_mismatches(product), None)
+    return Examination(product, proof, structure, mismatch, whole, potential)
 
 
 def machine_summary(examined: Examination) -> dict[str, object]:
@@ -67,7 +67,7 @@ def machine_summary(examined: Examination) -> dict[str, object]:
         "encodes": isinstance(proof, Encodes),
         "differs": differs or None,
         "other_rewards_encode": isinstance(examined.structure, PomdpRM),
-        "step_by_step": examined.surprise is None,
+        "step_by_step": examined.mismatch is None,
         "perfect": isinstance(whole, Perfect),
         "confuses": confused or None,
         "potentially_sparse": potential.sparse if potential else None,
