@@ -30,7 +30,7 @@ class Entry(Generic[T]):
     name: str
     target: Callable[..., T] | str
     """The factory, or `"module:attribute"` where importing the module should wait until use."""
-    preset: Mapping[str, object] = field(default_factory=dict)
+    preset: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
     def identity(self) -> str:

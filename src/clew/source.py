@@ -47,7 +47,7 @@ def syntax(module: str) -> ast.Module:
 
 def registered(module: str) -> list[Registered] | None:
     """What the module's decorators register; None if that is only known once it is imported."""
-    found = []
+    found: list[Registered] = []
     for node in (each for each in syntax(module).body if isinstance(each, Definition)):
         for call in node.decorator_list:
             if not isinstance(call, ast.Call) or _last_name(call.func) != "register":
@@ -86,7 +86,7 @@ def keys_of(target: str, variable: str) -> tuple[str, ...]:
 
 def type_checking_imports(module: str) -> dict[str, str]:
     """Names that are imported under `if TYPE_CHECKING`, and the module that each is in."""
-    found = {}
+    found: dict[str, str] = {}
     for node in syntax(module).body:
         if isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING":
             for line in node.body:

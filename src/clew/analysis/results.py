@@ -132,7 +132,7 @@ class Results:
 def _complete(
     name: str, frame: pd.DataFrame, columns: dict[str, str], required: Sequence[str]
 ) -> pd.DataFrame:
-    if not isinstance(frame, pd.DataFrame):
+    if not isinstance(frame, pd.DataFrame):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise BadInput(f"{name} must be a pandas DataFrame, not {type(frame).__name__}")
     for column in required:
         if column not in frame:

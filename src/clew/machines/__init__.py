@@ -89,8 +89,8 @@ __all__ = [
     "profile",
     "ranking",
     "redundancy",
-    "size_bound",
     "reward_mismatches",
+    "size_bound",
     "verify",
     "with_latent_machine",
 ]

@@ -133,7 +133,7 @@ class Store:
         try:
             names = set(os.listdir(self.root))
         except FileNotFoundError:
-            names = set()
+            names = set[str]()
         except OSError as error:
             raise CannotRead(self.root, error) from error
         strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}

@@ -49,7 +49,9 @@ class Pomdp:
     discount: Fraction
     terminal: frozenset[int] = frozenset()
     """States in which the episode is over: they pay nothing and lead to each other only."""
-    variables: Mapping[str, tuple[Hashable, ...]] = field(default_factory=dict)
+    variables: Mapping[str, tuple[Hashable, ...]] = field(
+        default_factory=dict[str, tuple[Hashable, ...]]
+    )
     """Named latent variables: the value of each, by state."""
     name: str = "POMDP"
     notes: tuple[str, ...] = ()
@@ -128,7 +130,7 @@ class _Names:
 
     def law(self, field: str, law: Law, index: Mapping[str, int]) -> Iterable[tuple[int, Fraction]]:
         pairs = {law: 1} if isinstance(law, str) else law
-        if not isinstance(pairs, Mapping):
+        if not isinstance(pairs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadInput(f"{field}={law!r} is not valid; it must be a name or map names to odds")
         known_names(f"name in {field}", pairs, index)
         exact = [(index[name], self.number(f"{field}[{name}]", w)) for name, w in pairs.items()]
