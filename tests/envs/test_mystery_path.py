@@ -51,7 +51,7 @@ def test_random_policy_within_sampling_error_of_the_original() -> None:
 
 @pytest.mark.parametrize("size", [3, 4, 5, 6, 7, 8, 11, 16])
 def test_every_level_is_a_way_from_side_to_side(size: int) -> None:
-    path, origin, goal = levels_of(make(size=size), 2000)
+    path, origin, goal = levels_of(make(size=size), 2000 if size <= 8 else 400)
     for tiles, start, end in zip(path.reshape(-1, size, size), origin, goal, strict=True):
         reached = {divmod(int(start), size)}
         frontier = list(reached)

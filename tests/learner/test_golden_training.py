@@ -24,7 +24,11 @@ COUNTS = (
 """Counts, or counts over a power of two: no rounding of another processor reaches them."""
 
 
-@pytest.mark.parametrize("arm", ARMS)
+EVERY_TIME = [arm for arm in ARMS if arm.startswith(("images", "arrays"))]
+SLOW = [pytest.param(arm, marks=pytest.mark.slow) for arm in ARMS if arm not in EVERY_TIME]
+
+
+@pytest.mark.parametrize("arm", EVERY_TIME + SLOW)
 def test_training_gives_the_recorded_numbers(arm: str) -> None:
     """Exact where numbers are counts, else up to what processors differ in."""
     recorded, found = json.loads(FILE.read_text())[arm], numbers(arm)

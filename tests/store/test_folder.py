@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clew.store import Conflict, Lease, LeaseLost, Store, merge, names, scan
+from clew.store import CannotRead, Conflict, Lease, LeaseLost, Store, merge, names, scan
 from clew.store.state import FAILURE, RESULT
 from clew.validate import BadInput
 from tests.store.things import PROVENANCE, config, contents, finish, outcome
@@ -198,3 +198,10 @@ def test_notes_stand_beside_a_run(store: Store, tmp_path: Path) -> None:
     assert [incident.path.endswith("probe.json") for incident in store.incidents] == [True]
     assert not path.exists()
     assert run.finished()
+
+
+def test_plans_that_cannot_be_read_are_said_to_be_so(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    (tmp_path / "plans").touch()
+    with pytest.raises(CannotRead, match="plans"):
+        store.plan("some")

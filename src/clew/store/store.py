@@ -105,6 +105,8 @@ class Store:
             names = os.listdir(self.root / PLANS)
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise CannotRead(self.root / PLANS, error) from error
         found = (re.fullmatch(rf"{slug(name)}(?:-r(\d+))?\.json", each) for each in names)
         return [int(match[1] or 1) for match in found if match]
 
