@@ -118,7 +118,7 @@ class Mixer(Recurrent[MambaState, Projected]):
 
 @register("Mamba-2")
 class Mamba2(ResidualBlock[MambaState, Projected]):
-    """MambaState-space model whose decay depends on the input: u = W x,  y = u + Mixer(LN(u))."""
+    """State-space model whose decay depends on the input: u = W x,  y = u + Mixer(LN(u))."""
 
     mixer: Mixer
 
