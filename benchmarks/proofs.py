@@ -25,7 +25,7 @@ def tasks_of(suites: list[str]) -> list[TaskSpec]:
 
 
 def main() -> None:
-    """One finding after the other."""
+    """One verdict after the other."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     findings = []
     for task in tasks_of(sys.argv[1:] or ["paper", "demo"]):

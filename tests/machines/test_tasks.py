@@ -1,4 +1,4 @@
-"""Findings about tasks: those that ship are what the program finds, and time is kept."""
+"""Verdicts about tasks: those that ship are what `decide` finds, and the time limit holds."""
 
 from __future__ import annotations
 

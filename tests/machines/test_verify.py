@@ -87,7 +87,7 @@ def test_perfection() -> None:
     assert isinstance(mixed, Mixed)
     verify(mixed)
     rejected(replace(mixed, second=mixed.first), "same next step")
-    rejected(replace(mixed, product=proof.product), "not in one cell")
+    rejected(replace(mixed, product=proof.product), "not at one site")
     rejected(replace(mixed, first=(5,)), "cannot come first")
 
 

@@ -190,7 +190,7 @@ def _long(
 
 
 def _penalties(arms: Sequence[ArmName], configs: Sequence[Config]) -> list[float]:
-    """What the variant called penalty takes for a step; of its world's other variants, the same."""
+    """The step penalty of each run's world, as its variant `penalty` charges it; NaN if unknown."""
     charged: dict[str, float] = {}
     for arm, config in zip(arms, configs, strict=True):
         prices = config.get("prices", {})

@@ -59,7 +59,7 @@ def summarise(rows: Iterable[RunState]) -> list[ArmStatus]:
     arms: dict[tuple[str, str, str, str], list[RunState]] = defaultdict(list)
     for row in rows:
         if row.config:
-            # a store may hold what others put there, by other words
+            # a store may hold configurations of other programs, without these fields
             reward, architecture, bonus = (
                 str(row.config.get(field, "")) for field in ("reward", "architecture", "bonus")
             )

@@ -77,7 +77,7 @@ def about_profile(answer: Classification) -> Iterator[str]:
     assert ranked is not None
     value = f"J* = {_number(best.value)}"
     if ranked.greedy_value is not None:
-        value += "; greed on one-step rewards, with perfect memory, earns "
+        value += "; the policy that is greedy for one-step rewards, with perfect memory, earns "
         value += _number(ranked.greedy_value)
     yield value + "."
 
@@ -126,7 +126,7 @@ def about_machine(examined: Examination) -> list[str]:
     if examined.potential is not None:
         sparse = "sparse" if examined.potential.sparse else "dense"
         lines.append(
-            f"With respect to it the reward is potentially {sparse}: greed earns "
+            f"With respect to it the reward is potentially {sparse}: the greedy policy earns "
             f"{_number(examined.potential.greedy.value)}, with φ = V* "
             f"{_number(examined.potential.shaped.value)}."
         )

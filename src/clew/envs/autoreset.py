@@ -2,7 +2,8 @@
 
 Drawing a level can cost a hundred times a step (MysteryPath searches for a path), and under `vmap`
 every step would pay for it. So the levels of a whole rollout are drawn first, all at once, and an
-ended episode takes the next one. If they run out, a level is drawn on the spot: slower, as right.
+ended episode takes the next one. If they run out, a level is drawn on the spot, which is only
+slower.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The interface that every world speaks."""
+"""The interface of every world."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SMOOTH = 3  # shapes are drawn this much larger, then averaged down
 
 
 class Canvas:
-    """A picture in the making. Coordinates are pixels, x to the right and y down."""
+    """A picture to draw on. Coordinates are pixels, x to the right and y down."""
 
     def __init__(self, width: int, height: int, ground: Colour = PAPER):
         self._pixels = np.empty((height * _SMOOTH, width * _SMOOTH, 3), np.float32)

@@ -28,7 +28,7 @@ class Enumeration(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def variables(self, state: S) -> Mapping[str, Hashable]:
-        """The latent variables of a state by name: those with equal ones must behave alike."""
+        """The latent variables of a state by name; states with equal values must behave alike."""
 
     def smaller(self) -> Mapping[str, object]:
         """Options that make a smaller world of the same kind; none if this one is small enough."""

@@ -1,4 +1,4 @@
-"""Whole episodes of the uniformly random policy: the yardstick of every world."""
+"""Whole episodes of the uniformly random policy: the baseline of every world."""
 
 from __future__ import annotations
 

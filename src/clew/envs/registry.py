@@ -72,8 +72,8 @@ def show_as(name: str, shown: Display) -> None:
 
 
 def display(name: str) -> Display:
-    """How to show an environment: as was chosen, else under its own name."""
-    names()  # the worlds' folders are imported, which choose
+    """How to show an environment: as `show_as` chose, else under its own name."""
+    names()  # imports the worlds' folders, which call `show_as`
     return _displays.get(name) or Display(name)
 
 

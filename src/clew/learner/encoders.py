@@ -23,7 +23,7 @@ SMALLEST = 36
 
 
 def choose_encoder(kind: str, observations: Observations) -> str:
-    """Settle `auto`, and refuse images that are none or too small."""
+    """Resolve `auto`; refuse `cnn` for observations that are no images, or too small."""
     one_of("encoder", kind, ENCODERS)
     is_image = len(observations.shape) == 3 and min(observations.shape[:2]) >= SMALLEST
     if kind == "cnn" and not is_image:

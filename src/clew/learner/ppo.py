@@ -59,7 +59,7 @@ class UpdateMetrics(NamedTuple):
     gradient_norm: Float[Array, " component"]
     """Before clipping, averaged over the minibatches."""
     minibatches: Int[Array, ""]
-    """Applied before the update ended."""
+    """Minibatches that were applied before the update ended."""
     finite: Bool[Array, ""]
 
 

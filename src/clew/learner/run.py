@@ -42,7 +42,7 @@ class RolloutRecord(NamedTuple):
     """One rollout and the update that followed it. Means are over the rollout's steps."""
 
     episodes: Float[Array, ""]
-    """Ended in it."""
+    """Episodes that ended in the rollout."""
     successes: Float[Array, ""]
     reward: Float[Array, ""]
     """Mean, without the bonus."""
@@ -162,7 +162,7 @@ def rollout_and_update(
 
 
 def _nan_if(diverged: Bool[Array, ""], record: T) -> T:
-    """What a diverged run does no longer means anything."""
+    """NaN for a diverged run: its numbers mean nothing."""
     return jax.tree.map(lambda x: jnp.where(diverged, jnp.nan, x.astype(jnp.float32)), record)
 
 

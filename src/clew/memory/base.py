@@ -1,4 +1,4 @@
-"""The interface that every memory speaks."""
+"""The interface of every memory."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Recurrent(eqx.Module, Generic[S, X]):
         """The empty memory: all zeros, since a reset multiplies by zero."""
 
     def read(self, x: Float[Array, "*time in"]) -> X:
-        """What can be made of inputs without knowing the state; unless overridden, themselves."""
+        """What can be computed from inputs without the state; unless overridden, the inputs."""
         return x  # type: ignore[return-value]
 
     @abc.abstractmethod
     def step(self, state: S, x: X, reset: Reset) -> tuple[S, Output]:
-        """Take in one input, read."""
+        """Take in one input, as `read` returned it."""
 
     def unroll(self, state: S, xs: X, resets: Resets) -> tuple[S, Outputs]:
-        """Take in a chunk of inputs, read. Unless overridden, one after the other."""
+        """Take in a chunk of inputs, as `read` returned them; one by one unless overridden."""
         return jax.lax.scan(lambda carry, now: self.step(carry, *now), state, (xs, resets))
 
 

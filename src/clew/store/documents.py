@@ -34,7 +34,7 @@ class Header(NamedTuple):
     of: str
     """Hash of the configuration that it belongs to."""
     schema: int = SCHEMA
-    """The version of what is stored that it was written by; documents without one are of 1."""
+    """The version of `SCHEMA` that it was written with; 1 for documents without one."""
 
     def expect(self, path: Path, found: Header) -> None:
         """Refuse a sound file that is out of place."""

@@ -32,13 +32,13 @@ class Merged:
     same: list[str] = field(default_factory=list)
     """In both, with equal results (or both without any)."""
     kept: list[str] = field(default_factory=list)
-    """The store merged into knew more."""
+    """Further along in the store that is merged into."""
     conflicts: list[str] = field(default_factory=list)
     """In both with different results, and how they differ; the first store's stays."""
     damaged: list[str] = field(default_factory=list)
     """Could not be read, and why; not copied."""
     checkpoints: list[str] = field(default_factory=list)
-    """Packs that can now go on from further."""
+    """Packs that can now go on from a later checkpoint."""
     busy: list[str] = field(default_factory=list)
     """Packs whose checkpoints were not touched, because somebody is at work on them."""
 

@@ -84,7 +84,7 @@ class RunFolder:
         return read_arrays(self.path / DIAGNOSTICS, self._header(DIAGNOSTICS))
 
     def agent(self) -> dict[str, np.ndarray] | None:
-        """What plays: the trained actor's weights, if they were kept."""
+        """The trained actor's weights, if they were kept."""
         try:
             return read_arrays(self.path / AGENT, self._header(AGENT))
         except FileNotFoundError:
@@ -141,7 +141,7 @@ class RunFolder:
         diagnostics: Arrays | None = None,
         lease: Lease | None = None,
     ) -> None:
-        """Record that a run came to nothing, and why; with its arrays, if it has any."""
+        """Record that a run failed or diverged, and why; with its arrays, if it has any."""
         given = {CURVE: curve, DIAGNOSTICS: diagnostics}
         arrays = {name: value for name, value in given.items() if value is not None}
         self._write(FAILURE, {"status": status, "reason": reason}, arrays, provenance, lease)

@@ -44,7 +44,7 @@ class RunState:
     """What result.json or failure.json says."""
     damage: tuple[Damaged, ...] = ()
     schema: int = SCHEMA
-    """The version of what is stored that the outcome was written by."""
+    """The version of `SCHEMA` that the outcome was written with."""
 
     @property
     def name(self) -> str:

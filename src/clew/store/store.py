@@ -1,4 +1,4 @@
-"""The results store: a folder that loses nothing."""
+"""The results store: a folder of runs, packs, plans, leases and damaged files."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class PackSpec(NamedTuple):
 
     @property
     def periods(self) -> int:
-        """How many its budget pays for."""
+        """How many evaluation periods its steps allow."""
         return self.runs[0].steps // self.runs[0].settings.period
 
     @property

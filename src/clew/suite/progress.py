@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FILE = "progress.json"
 EVERY = 5.0
-"""Seconds between two that say the same but for the numbers."""
+"""Seconds between two writes that differ in their numbers only."""
 What = Literal["compiling", "training", "finished", "stopped", "failed", "found", "split"]
 OVER = ("finished", "failed", "found", "split")
 """After these a pack needs no worker."""
@@ -46,7 +46,7 @@ class PackProgress(NamedTuple):
     steps: int = 0
     """Environment steps of all its runs since this worker began with it."""
     seconds: float = 0.0
-    """That they took, without compilation."""
+    """Seconds that these steps took, without compilation."""
     success: float = UNKNOWN
     """Mean over runs at the last evaluation; NaN before the first."""
     compiled: float = 0.0
@@ -137,7 +137,7 @@ def publishing(lease: Lease, watch: OnProgress) -> OnProgress:
         if progress.what != told or time.monotonic() - last >= EVERY:
             told, last = progress.what, time.monotonic()
             data = {"step": progress.plain(), "when": time.time()}
-            # a disk that is full refuses the next checkpoint too, which is when it matters
+            # a full disk is reported when the next checkpoint fails
             with contextlib.suppress(CannotWrite):
                 write_document(lease.place / FILE, Header("progress", progress.name), data)
         watch(progress)

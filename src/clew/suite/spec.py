@@ -54,7 +54,7 @@ class RunSpec:
             given = dict(getattr(self, f"{kind}_options"))
             self._set(f"{kind}_options", options(kind, getattr(self, kind), given))
         if self.bonus == "none":
-            # what is multiplied with nothing must not make two runs of one
+            # without a bonus, its coefficient must not make two runs of one
             self._set("knobs", dataclasses.replace(self.knobs, bonus_coef=0.0))
             self._set("bonus_options", ())
 

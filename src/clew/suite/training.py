@@ -135,7 +135,7 @@ def _result(
 
 
 def _actor(weights: Named, run: int) -> Named:
-    """What is needed to play: the critic has done its work."""
+    """The weights of the actor: playing needs no critic."""
     parts = ("agent/actor/", "agent/policy/")
     return {
         name.removeprefix("agent/"): array[run].copy()

@@ -109,9 +109,9 @@ class _Worker:
     checkpoint_every: float
     revision: int = 0
     left: list[tuple[PackSpec, PackFolder]] = dataclasses.field(default_factory=list)
-    """Packs that this worker has not seen at their end."""
+    """Packs that have not ended, as far as this worker has seen."""
     seen: set[str] = dataclasses.field(default_factory=set)
-    """Names of those that it has."""
+    """Names of the packs that it has seen ended."""
 
     def todo(self, store: Store) -> list[tuple[PackSpec, PackFolder]]:
         """The packs of the newest revision of the plan that have not ended."""
@@ -159,7 +159,7 @@ class _Worker:
             reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
             told = "".join(traceback.format_exception(error))
             too_large = is_out_of_memory(error)
-        gc.collect()  # the error is gone, and with it what held the arrays of the device
+        gc.collect()  # outside `except`: the error no longer keeps arrays on the device alive
         with contextlib.suppress(LeaseLost):
             if too_large and len(pack.runs) > 1:
                 lease.confirm()

@@ -41,7 +41,7 @@ class Interval:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def excludes(self, value: float) -> bool:
-        """Whether `value` lies outside; an interval that is not there excludes nothing."""
+        """Whether `value` lies outside; without an interval nothing is excluded."""
         return self.known and not self.low <= value <= self.high
 
     def within(self, margin: float) -> bool:
@@ -67,7 +67,7 @@ def without_interval(estimate: float, n: tuple[int, ...], method: str, why: str)
 
 
 def mean_interval(values: Values, inside: tuple[float, float] = (0.0, 1.0)) -> Interval:
-    """Student's t: of those tried, what covers best at small n. It keeps inside what can be."""
+    """Student's t, which covers best at small n of those tried; clipped to `inside`."""
     n = len(values)
     mean = float(np.mean(values))
     if n < 2:
@@ -77,7 +77,7 @@ def mean_interval(values: Values, inside: tuple[float, float] = (0.0, 1.0)) -> I
 
 
 def welch(bonus: Values, none: Values) -> Welch:
-    """The test of `bonus` minus `none`; its interval keeps inside −1 to 1."""
+    """The test of `bonus` minus `none`; its interval is clipped to −1 to 1."""
     n = (len(bonus), len(none))
     gain = float(np.mean(bonus) - np.mean(none))
     if min(n) < 2:

@@ -47,12 +47,12 @@ def bench(
     """Measure the speed of training: rollouts, bonus, updates and evaluations, once compiled.
 
     Args:
-        what: What to measure: training is all there is.
+        what: What to measure; `train` is the only choice.
         environments: Environments to train in.
         architectures: Architectures to train; all if not given.
         bonus: Bonuses to train with; all if not given.
         runs: Number of runs in a pack.
-        seconds: Time to measure each for, at least; always whole evaluation periods.
+        seconds: Least time to measure each; only whole evaluation periods count.
         chunk: Steps of truncated backpropagation. The study has 64, and 32 in MiniGrid-MemoryS13.
         precision: Precision of matrix products; `default` is TF32 on a GPU.
         json: Print one JSON object a line instead of a table.

@@ -43,8 +43,8 @@ def classify(
 
     Args:
         what: A file (.POMDP, .json), a POMDP of the gallery, or a world of `clew.envs`.
-        options: NAME=VALUE pairs for the builder or the world, and reward=, discount= of a world.
-        limit: Posteriors beyond which the belief filter counts as not finite.
+        options: Options of the POMDP or world, as NAME=VALUE; a world also has reward=, discount=.
+        limit: Most posteriors to enumerate; a belief filter with more counts as not finite.
         json: Print one JSON object instead of words.
         draw: Write a picture of the machine that the answer rests on to this .svg, .pdf, .png or
             .dot file.

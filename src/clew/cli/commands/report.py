@@ -39,7 +39,7 @@ def report(
         store: Folder of the results. Runs that are not finished are listed, and left out.
         against: Compare with the published numbers (`paper`) or with another store (its folder).
         out: File for the page; report.html in the store if not given.
-        proof_seconds: Time to decide what the rewards supervise, where that is not known yet.
+        proof_seconds: Longest time to decide what the rewards supervise, if it is not known yet.
     """
     console = Console()
     path, notes = write_page(store, against, out or store / "report.html", console, proof_seconds)

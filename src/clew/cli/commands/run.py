@@ -42,9 +42,9 @@ def run(
         pack_size: Runs trained together in one program; if not given, as many as suit this device.
             Packs that a store has planned stay as they are, unless --retry is given too.
         time_limit: Stop at a checkpoint after this time, such as 25m or 2h.
-        checkpoint_every: Time between checkpoints, which is what a crash can cost. 0s writes one
+        checkpoint_every: Time between checkpoints; a crash loses at most this much. 0s writes one
             after every evaluation.
-        retry: Train runs again that failed or diverged; with --pack-size, in packs of that size.
+        retry: Train failed and diverged runs again; with --pack-size, in packs of that size.
         tensorboard: Also write files for TensorBoard, into the store.
         json: Print one JSON object a line instead of progress bars.
         on: Where the workers run: on this machine, or on a cluster that can reach the store.

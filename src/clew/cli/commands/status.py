@@ -15,7 +15,7 @@ from clew.store.canonical import JsonObject
 from clew.suite.progress import UnfinishedPack, unfinished
 
 SILENT = 60.0
-"""Seconds without news that are worth mentioning: it compiles, waits, or is gone."""
+"""Seconds without news after which it is said: the worker may compile, wait or be dead."""
 
 
 @register("status")

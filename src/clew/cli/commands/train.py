@@ -58,7 +58,7 @@ def train(
         store: Folder for the results; several workers may share one.
         pack_size: Runs trained together in one program; if not given, as many as suit this device.
         time_limit: Stop at a checkpoint after this time, such as 25m or 2h.
-        retry: Train runs again that failed or diverged.
+        retry: Train failed and diverged runs again.
         tensorboard: Also write files for TensorBoard, into the store.
         json: Print one JSON object a line instead of progress bars.
     """

@@ -98,7 +98,7 @@ class Refuted:
 
 @dataclass(frozen=True)
 class Perfect:
-    """Proof: every history of the basis has the law of its site (linear, so that all do)."""
+    """Proof: basis histories at one site have one law of the next step; by linearity all do."""
 
     product: PomdpRM
     basis: tuple[Vector, ...]
@@ -106,7 +106,7 @@ class Perfect:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Proof of the contrary: two histories in one cell with different next steps."""
+    """Proof of the contrary: two histories at one site with different next steps."""
 
     product: PomdpRM
     first: History

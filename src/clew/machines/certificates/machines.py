@@ -130,19 +130,19 @@ def check_refuted(proof: Refuted) -> None:
 
 
 def check_perfect(proof: Perfect) -> None:
-    """All histories of a basis share the law of their cell."""
+    """All histories of a basis that end at one site have the same next step."""
     law: dict[object, object] = {}
     for site, weights in check_basis(proof.product, (v.history for v in proof.basis)):
         for action in range(len(proof.product.pomdp.actions)):
             here = joint_law(proof.product.pomdp, weights, action)
             same = law.setdefault((site, action), here) == here
-            demand(same, "two histories of one cell have different next steps")
+            demand(same, "two histories at one site have different next steps")
 
 
 def check_mixed(proof: Mixed) -> None:
-    """Two possible histories, one cell, two laws."""
+    """Two possible histories end at one site and have different next steps."""
     (one, u), (two, v) = (along(proof.product, h) for h in (proof.first, proof.second))
-    demand(u == v and proof.first[-1] == proof.second[-1], "the histories are not in one cell")
+    demand(u == v and proof.first[-1] == proof.second[-1], "the histories are not at one site")
     laws = [joint_law(proof.product.pomdp, weights, proof.action) for weights in (one, two)]
     demand(laws[0] != laws[1], "the histories have the same next step")
 

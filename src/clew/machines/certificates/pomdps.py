@@ -44,7 +44,7 @@ ONE = Fraction(1)
 
 
 def check_unencodable(proof: Unencodable) -> None:
-    """One action leaves each state alone, two are forgetful, and what these two pay parts."""
+    """One action keeps the state, two are forgetful, and repetition changes their mean gap."""
     pomdp, here, last = proof.pomdp, _after(proof), proof.history[-1]
     first, second = proof.actions
     for action in (first, second):

@@ -111,8 +111,9 @@ def redundancy(best: Optimal) -> Redundancy:
     ends. If (1) actions decide only whether the episode goes on, and, given that it does, have no
     influence on what comes next; and (2) every action that is optimal for the reward keeps the
     episode going as surely as any action can, in every state that is possible; then an optimal
-    policy also collects the most bonus that any policy can, on every stream. So for every λ ≥ 0
-    the optimal policies of r + λb are those of r. The conditions are sufficient, not necessary.
+    policy also collects the most bonus that any policy can, whatever is observed. So for every
+    λ ≥ 0 the optimal policies of r + λb are those of r. The conditions are sufficient, not
+    necessary.
     """
     pomdp = best.beliefs.pomdp
     for s in sorted(pomdp.reachable() - pomdp.terminal):

@@ -20,7 +20,7 @@ LARGE = 300
 
 @dataclass(frozen=True)
 class Ranking:
-    """Whether the policy that is greedy for one-step rewards errs, though it remembers all."""
+    """Whether the policy that is greedy for one-step rewards errs, even with perfect memory."""
 
     misranked: bool
     cell: int | None

@@ -1,4 +1,4 @@
-"""The belief filter with cells made one, and whatever else that forces together."""
+"""The belief filter with cells merged, and every other merge that this forces."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Place(NamedTuple):
 
 
 def place_at(text: str, position: int) -> Place:
-    """The line and column of a character; lines end in any of the three ways."""
+    """The line and column of a character; lines end in LF, CR or both."""
     before = text[:position]
     start = max(before.rfind("\n"), before.rfind("\r")) + 1
     ends = before.count("\n") + before.count("\r") - before.count("\r\n")
@@ -30,7 +30,7 @@ def place_at(text: str, position: int) -> Place:
 
 
 class ParseError(BadInput):
-    """Text that is no model: where it stops being one, what stands there, what should."""
+    """Text that is not a model: where the mistake is, what stands there, what should."""
 
     def __init__(self, message: str, place: Place, token: str | None = None, expected: str = ""):
         self.message, self.place, self.token, self.expected = message, place, token, expected
@@ -67,7 +67,7 @@ class Limits:
     cells: int = 10_000_000
     """Cells that all statements of a `.POMDP` file set, each counted as often as it is set."""
     branches: int = 4_000_000
-    """Ways that steps can go, in all: next state and observation of positive probability."""
+    """All branches of all steps: next states and observations of positive probability."""
     labels: int = 1_000_000
     """States of a machine times the labels that its propositions make."""
     depth: int = 32

@@ -1,8 +1,8 @@
-"""Findings that ship, and findings that are asked for with a limit on the time they take.
+"""Verdicts that ship with the package, and verdicts that are decided within a time limit.
 
     python -m clew.machines.tasks.ask < tasks
 
-reads one task a line, as JSON, and prints one finding a line as soon as it is decided.
+reads one task a line, as JSON, and prints one verdict a line as soon as it is decided.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def ask(tasks: Sequence[TaskSpec], seconds: float) -> dict[str, TaskVerdict]:
 
 
 def _whole(lines: Iterable[str]) -> Iterable[TaskVerdict]:
-    """The findings of a process that may have been cut off while it wrote."""
+    """The verdicts of a process that may have been stopped in the middle of a line."""
     *complete, _ = lines
     return (TaskVerdict.of(json.loads(line)) for line in complete)
 

@@ -76,7 +76,7 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
     in_size: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
     assoc_size: int = eqx.field(static=True)
-    parallel = True  # the associative memory is; the tanh recurrence cannot be
+    parallel = True  # the associative memory is parallel; the tanh recurrence cannot be
 
     def __init__(self, in_size: int, width: int, *, assoc_size: int, key: PRNGKeyArray):
         self.in_size, self.width, self.assoc_size = in_size, width, assoc_size
@@ -95,7 +95,7 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
         return DeltaNetState(memory, jnp.zeros(self.width, dtype))
 
     def read(self, x: Float[Array, "*time in"]) -> Read:
-        """What is written and asked for, and what drives the tanh recurrence directly."""
+        """Query, key, value and rates, and the input's share of the tanh recurrence."""
         q, k, v = jnp.split(self.qkv(x), 3, -1)
         gates = self.gates(x)
         log_alpha, beta = jax.nn.log_sigmoid(gates[..., 0]), jax.nn.sigmoid(gates[..., 1])

@@ -32,11 +32,11 @@ class Memoryless(Architecture[State, Projected]):
         return ()
 
     def read(self, x: Float[Array, "*time in"]) -> Projected:
-        """All there is to do."""
+        """The whole computation: there is no state."""
         return self.linear(x)
 
     def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
-        """Forget everything but now."""
+        """The output depends on this input alone."""
         return (), x
 
     def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:

@@ -35,7 +35,7 @@ class Retention(Recurrent[RetentionState, Projected]):
         S_t = γ_h R S_{t−1} + k_t v_tᵀ,   n_t = γ_h n_{t−1} + 1      R turns back by one step
         y = W_o (silu(W_g x) ⊙ rms(S_tᵀ q_t / √n_t))                 rms within a head
 
-    No position is kept: the state turns instead, so that time has no end.
+    No position is kept: the state turns instead, so that episodes may be of any length.
     """  # fmt: skip
 
     queries: Linear

@@ -91,7 +91,7 @@ class LocalWorkers:
 
 
 def _work(config: WorkerConfig, index: int, size: int, line: Connection) -> None:
-    """One worker, from its first moment on."""
+    """One worker: the main function of its process."""
     _take_share(index, size)
 
     def tell(progress: PackProgress) -> None:

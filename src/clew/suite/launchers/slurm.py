@@ -91,7 +91,7 @@ class SlurmWorker:
         return outcome.left
 
     def checkpoint(self) -> Any:
-        """The store has all there is to keep: the same again."""
+        """Everything is in the store, so the same call is queued again."""
         return submitit.helpers.DelayedSubmission(self)
 
 

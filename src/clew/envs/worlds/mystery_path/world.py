@@ -92,7 +92,7 @@ class MysteryPath(Environment[Level, PathState]):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Four either way."""
+        """Four, in both control modes."""
         if self.actions == "cardinal":
             return ("north", "west", "south", "east")
         return ("stay", "turn left", "turn right", "forward")
