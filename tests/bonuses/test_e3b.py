@@ -48,7 +48,7 @@ def ellipses(bonus: E3B, before: np.ndarray, first: np.ndarray, after: np.ndarra
             phi = after[t, env]
             scores[t, env] = phi @ np.linalg.inv(total) @ phi
             total = total + np.outer(phi, phi)
-    return scores
+    return scores if bonus.max_score is None else np.minimum(scores, bonus.max_score)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,7 @@ def ellipses(bonus: E3B, before: np.ndarray, first: np.ndarray, after: np.ndarra
         ("TinyReproduce", {}),
         ("TinyReproduce", {"count_first": False, "ridge": 0.1}),
         ("Unlisted", {"ridge": 0.3}),
+        ("TinyReproduce", {"layers": 2, "max_score": 0.5}),
     ],
 )
 @given(data=st.data())
@@ -71,6 +72,7 @@ def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject
     seen = seen._replace(first=seen.first.at[TIME].set(at_cut))
 
     state = fresh(bonus, observations, ENVS)
+    assert len(state.model.features.layers) == bonus.layers + 1
     before, after = (
         mlp64(state.model.features, flat64(observations, o)) for o in (seen[0], seen[3])
     )
@@ -201,6 +203,8 @@ def test_the_action_is_learned() -> None:
         ("features", True),
         ("batch", 0),
         ("count_first", 1),
+        ("layers", 0),
+        ("max_score", -1.0),
         ("normalise", "yes"),
         ("clip", 0),
     ],

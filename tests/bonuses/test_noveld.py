@@ -130,6 +130,7 @@ def errors(networks: Any, observations: Observations, obs: Any) -> np.ndarray:
         ("TinyReproduce", {}),
         ("TinyReproduce", {"alpha": 0.9, "novelty": "norm"}),
         ("Unlisted", {"alpha": 0.1}),
+        ("TinyReproduce", {"layers": 2}),
     ],
 )
 @given(data=st.data())
@@ -138,6 +139,7 @@ def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject
     observations, bonus = observations_of(world), NovelD(**SMALL, **options)
     seen = drawn(data, observations)
     state = fresh(bonus, observations, ENVS)
+    assert len(state.networks.target.layers) == bonus.layers + 1
     before, after = (errors(state.networks, observations, obs) for obs in (seen.obs, seen.next_obs))
     if bonus.novelty == "norm":
         before, after = np.sqrt(before), np.sqrt(after)

@@ -101,8 +101,9 @@ def test_whole_numbers_will_do_where_numbers_are_meant() -> None:
             for entropy in (one, other)
         ]
         assert len({run.identity for run in runs}) == 1
-    ridges = [dataclasses.replace(BASE, bonus_options=(("ridge", r),)) for r in (2, 2.0)]
-    assert len({run.identity for run in ridges}) == 1
+    for option in ("ridge", "max_score"):
+        runs = [dataclasses.replace(BASE, bonus_options=((option, x),)) for x in (2, 2.0)]
+        assert len({run.identity for run in runs}) == 1
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0.1, 9))

@@ -105,7 +105,7 @@ def _changed(kind: Kind, name: str) -> list[tuple[str, object, object]]:
 
 def _checked(option: str, value: object, annotation: object) -> object:
     canonical({option: value})  # what cannot be stored is refused here
-    if annotation in ("float", float):
+    if annotation in ("float", float) or (annotation == "float | None" and value is not None):
         if isinstance(value, bool):
             raise BadInput(f"{option}={value!r} is not valid; it must be a finite number")
         return finite_number(option, value) + 0.0  # −0.0 is 0.0

@@ -78,21 +78,27 @@ class E3B(Bonus[E3BState]):
     """Pairs in a minibatch; one epoch a rollout. Pairs that fill no batch are left out."""
     count_first: bool = True
     """Whether an episode's first observation enters C, as the equation says."""
+    layers: int = 1
+    """Hidden layers of φ."""
+    max_score: float | None = None
+    """Larger scores are cut to it before they are normalised; None: they are not."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("ridge", "learning_rate"):
             positive_number(field, getattr(self, field))
-        for field in ("hidden", "features", "batch"):
+        for field in ("hidden", "features", "batch", "layers"):
             whole_number(field, getattr(self, field), 1)
         one_of("count_first", self.count_first, (False, True))
+        if self.max_score is not None:
+            positive_number("max_score", self.max_score)
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> E3BState:
         """Random features; C is `ridge` times the identity."""
         features_key, action_key = jax.random.split(key)
         actions = len(observations.env.action_names)
         model = InverseDynamics(
-            mlp(features_key, observations.size, self.hidden, self.features),
+            mlp(features_key, observations.size, *[self.hidden] * self.layers, self.features),
             mlp(action_key, 2 * self.features, self.hidden, actions),
         )
         root = self._initial_root
@@ -112,6 +118,7 @@ class E3B(Bonus[E3BState]):
             return jax.vmap(self._step)(root, *now)
 
         root, scores = jax.lax.scan(step, state.root, (before, transitions.first, after))
+        scores = scores if self.max_score is None else jnp.minimum(scores, self.max_score)
         return state._replace(root=root), scores
 
     def learn(

@@ -55,25 +55,27 @@ class NovelD(Bonus[NovelDState]):
     alpha: float = 0.5
     """Share of the novelty of o_t that is subtracted."""
     hidden: int = 128
-    """Width of the hidden layer."""
+    """Width of the hidden layers."""
     features: int = 64
     """Size of target and prediction."""
     learning_rate: float = 1e-4
     """Of the predictor, with Adam: one step over the whole rollout."""
     novelty: Literal["squared", "norm"] = "squared"
     """w: the mean squared error, as in RND's paper, or its root, as in NovelD's own code."""
+    layers: int = 1
+    """Hidden layers of both networks."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in ("alpha", "learning_rate"):
             positive_number(field, getattr(self, field))
-        for field in ("hidden", "features"):
+        for field in ("hidden", "features", "layers"):
             whole_number(field, getattr(self, field), 1)
         one_of("novelty", self.novelty, ("squared", "norm"))
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> NovelDState:
         """Two different random networks."""
-        sizes = (observations.size, self.hidden, self.features)
+        sizes = (observations.size, *[self.hidden] * self.layers, self.features)
         both = jax.vmap(lambda key: mlp(key, *sizes))(jax.random.split(key))
         networks = Distillation(*(jax.tree.map(itemgetter(i), both) for i in range(2)))
         optimiser = self._adam.init(eqx.filter(networks.predictor, eqx.is_array))
