@@ -93,7 +93,7 @@ def cudnn_lstm(runs: int, seconds: float) -> float | None:
 
         step = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
         return measure(partial(step, weights, xs), seconds)
-    except Exception as reason:  # a yardstick that is not there is said, not fatal
+    except Exception as reason:  # a missing reference is reported, and is no error
         print(f"cuDNN's LSTM is not available here: {type(reason).__name__}: {reason}"[:300])
         return None
 

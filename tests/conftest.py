@@ -7,7 +7,7 @@ from pathlib import Path
 
 # The tests are about results, not devices.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# They compile much and compute little: the compiler may spare itself its last efforts.
+# They compile much and compute little, so the compiler does not optimise.
 # (`make test-slow`, which trains, sets this to nothing.)
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # Every test process and its children share what they have compiled, also with the next run.

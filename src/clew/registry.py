@@ -1,9 +1,9 @@
-"""Names to things, found without a list kept by hand.
+"""Registries: classes and functions by name, without a list kept by hand.
 
-A room keeps one `Registry`. Whatever lies in the room's package registers itself, so that adding
-one is adding a file. A file's names are read off its source, and the file is imported when one of
-them is used; a folder's `__init__` is imported at once, and should be cheap. What registers itself
-in a module of your own is known from when that module is imported.
+A `Registry` belongs to one package. Every file in that package registers what it defines, so that
+adding a file is enough to add a name. A file's names are read off its source, and the file is
+imported when one of them is used; a folder's `__init__` is imported at once, and should be cheap.
+A module of your own adds its names when it is imported.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Entry(Generic[T]):
 
 
 class Registry(Generic[T]):
-    """The things of one kind that live in one package."""
+    """Everything of one kind that is registered by one package, or from outside it."""
 
     def __init__(self, kind: str, package: str):
         self.kind = kind

@@ -170,7 +170,7 @@ def test_vector_form_plays_every_level_once_and_restocks() -> None:
 
 
 def test_vector_form_is_reproducible() -> None:
-    """Many copies and no waiting: nothing may change under a computation's feet."""
+    """Many copies and no waiting: no array may change while a computation reads it."""
 
     def play() -> np.ndarray:
         env = make_vec("clew/TinyReproduce-v0", 1024)

@@ -24,7 +24,7 @@ def make(**options: object) -> TinyReproduce:
 def slow_episode(
     sequence: list[int], actions: list[int], v: int, order: str
 ) -> list[dict[str, Any]]:
-    """The rules written as a story, one dictionary a moment."""
+    """The rules in plain Python, one dictionary for each step."""
     k = len(sequence)
     answer = sequence[::-1] if order == "reverse" else sequence
 

@@ -135,7 +135,7 @@ def test_arms_are_in_the_order_of_the_study() -> None:
     assert {c.seeds for c in found} == {2}
     assert found[0].intervals["memory"].estimate == pytest.approx(0.605)
     assert found[0].text("memory", 3) == "0.605 [0.541, 0.669]"
-    # it may be below nothing
+    # selectivity may be negative
     weak = arm_means(
         run_table([(config(seed=s), probes(0.4, observation=0.6 + s / 10)) for s in (0, 1)])
     )

@@ -48,7 +48,7 @@ def maker(case: str) -> Any:
 
 @cache
 def agent_of(case: str) -> Agent:
-    """Not trained, but with a mind of its own: large weights make it do different things."""
+    """Not trained; large weights make it act differently in different states."""
     agent = maker(case)(jax.random.key(CASES[case][2]))
     return jax.tree.map(lambda x: 3 * x if x.ndim > 1 else x, agent)
 

@@ -141,6 +141,6 @@ def every_point(name: str, case: Case, folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    os.fsync = lambda handle: None  # counted, but not done: nobody pulls the plug
+    os.fsync = lambda handle: None  # counted, but not done: processes are killed, not machines
     base = Path(sys.argv[1])
     print(json.dumps({name: every_point(name, CASES[name], base / name) for name in CASES}))

@@ -1,4 +1,4 @@
-"""Sealed files: what was written comes back, and nothing else ever does."""
+"""Files with checksums: what was written comes back, and nothing else ever does."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def taken(claims: Claims) -> Lease:
 
 
 def quiet(folder: Path) -> Claims:
-    """Whose heart does not beat during a test, unless told to."""
+    """Claims that do not send a heartbeat during a test, unless told to."""
     return Claims(folder, beat=1000, stale=3000)
 
 

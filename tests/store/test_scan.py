@@ -14,7 +14,7 @@ from tests.store.things import PROVENANCE, config, contents, outcome
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """As many runs as the study has: 1,500 finished, 200 failed, 100 begun."""
-    monkeypatch.setattr(atomic.os, "fsync", lambda handle: None)  # nobody pulls the plug
+    monkeypatch.setattr(atomic.os, "fsync", lambda handle: None)  # no power failure is tested here
     store = Store(tmp_path / "store")
     for seed in range(1800):
         run = store.run(config(seed))

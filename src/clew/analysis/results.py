@@ -60,7 +60,7 @@ ROLLOUTS = {
     "value_loss": "of the critic",
     "kl": "approximate divergence of the update",
     "gradient_norm": "before clipping",
-    "explained_variance": "share of the targets' variance that the critic foretold",
+    "explained_variance": "share of the targets' variance that the critic explains",
     "raw": "bonus a step as its method gives it",
     "normalised": "… divided by its running deviation and clipped",
     "delivered": "… times λ: what is added to the reward",

@@ -27,8 +27,9 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         forced = len(verdict.distinctions.route)
         yield "Structurally DENSE: every machine that encodes this reward is perfect."
         yield (
-            f"Certificate: each of the {forced:,} pairs of situations that differ leads, by a "
-            "common word, to two actions that demand different gaps of any encoder. Verified."
+            f"Certificate: from each of the {forced:,} pairs of situations that differ, a common "
+            "sequence of actions and observations leads to two actions that demand different "
+            "gaps of any encoder. Verified."
         )
     elif isinstance(verdict, Sparse):
         machine, mixed = verdict.product.machine, verdict.mixed

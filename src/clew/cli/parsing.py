@@ -121,7 +121,7 @@ def _sentence(command: Command, box: str, prog: str) -> str:
         return f"{found[1]} needs a value{see}"
     if found := re.fullmatch(r"invalid choice (.*) for argument '(.*)'\. .* (\(.*\))\.", said):
         return f"{found[2]}={found[1]} is not valid; choose {listing(literal_eval(found[3]))}"
-    return said.removeprefix("Error parsing ") or f"{prog} cannot be called so{see}"
+    return said.removeprefix("Error parsing ") or f"{prog} cannot be called like this{see}"
 
 
 def _required(command: Command) -> Iterator[str]:

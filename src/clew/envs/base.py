@@ -32,11 +32,11 @@ class Step(NamedTuple):
     obs: Shaped[Array, "*obs"]
     """As handed out; `Environment.decode` turns it into the array an agent is fed."""
     events: Float[Array, " event"]
-    """How often each of `event_names` happened in this step: 0 or 1 unless its world says."""
+    """How often each of `event_names` happened in this step: 0 or 1 in most worlds."""
     terminated: Bool[Array, ""]
     truncated: Bool[Array, ""]
     success: Bool[Array, ""]
-    """A fact of geometry, whatever the prices."""
+    """Whether the episode has succeeded. Prices have no influence on it."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -163,7 +163,7 @@ class ClewVectorEnv(VectorEnv):
         return tuple(self.world.picture(state) for state in each)
 
     def _info(self, more: dict[str, np.ndarray]) -> dict[str, object]:
-        """All instruments, as arrays, with Gymnasium's masks that say who has which: everyone."""
+        """All instruments, as arrays, with Gymnasium's masks: every copy has every instrument."""
         named = {name: np.array(v) for name, v in _info(self.world, self._states).items()} | more
         return {**named, **{f"_{name}": np.ones(self.num_envs, bool) for name in named}}
 

@@ -35,7 +35,7 @@ def describe(in_size: int = 128, width: int = 128) -> tuple[Description, ...]:
 
 
 def describe_one(name: str, memory: Architecture) -> Description:
-    """Describe a memory of your own options."""
+    """Describe a memory with options of your choice."""
     arrays, static = eqx.partition(memory, eqx.is_array)
     state = memory.initial_state()
 

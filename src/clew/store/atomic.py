@@ -56,7 +56,7 @@ def make_folder(folder: Path) -> None:
 
 
 def move(path: Path, target: Path) -> None:
-    """Rename a file, for good."""
+    """Rename a file, and flush both folders to the disk."""
     with explain_errors(target):
         make_folder(target.parent)
         os.replace(path, target)

@@ -120,7 +120,7 @@ class Claims:
         return Lease(place, number, owner, self.beat)
 
     def holder(self, name: str) -> Owner | None:
-        """Whose the lease is now, alive or not."""
+        """Who holds the lease now, alive or not."""
         last = highest(self.folder / name)
         return None if last is None or last.free else last.owner
 

@@ -50,8 +50,8 @@ def folder_name(words: Sequence[str], identity: str) -> str:
 def slug(word: str, longest: int = WORD) -> str:
     """Lower-case letters a–z, digits and single hyphens within; never empty.
 
-    Nothing that a filesystem, a shell or a path could understand in a way of its own is left: no
-    separators, dots, blanks or capitals.
+    Nothing is left that has a special meaning to a filesystem, a shell or a path: no separators,
+    dots, blanks or capitals.
     """
     simple = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", simple).strip("-")[:longest].strip("-") or "x"

@@ -1,7 +1,7 @@
 """What to run, where, and what came of it: suites, packs, workers, and the results store.
 
-The names below are imported when they are first asked for: whoever reads a store comes through
-here too, and must not have to load jax.
+The names below are imported when they are first asked for, so that reading a store does not
+import jax.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class SuitePlan:
 
 
 def plan(suite: Suite, store: Store, pack_size: int | None = None) -> SuitePlan:
-    """The packs of a suite in this store; `pack_size` counts only for whoever comes first."""
+    """The packs of a suite in this store; only the first worker's `pack_size` counts."""
     groups = group_by_program(suite)
     while store.plan(_name(groups)) is None:
         size = fitting_for_all(groups) if pack_size is None else pack_size

@@ -43,9 +43,9 @@ class Stop:
         return self._reason
 
     def after(self, seconds: float) -> bool:
-        """Whether there is a reason to stop, or would be so many seconds from now.
+        """Whether there is a reason to stop, or the time limit is reached within `seconds`.
 
-        Then there is one from now on: whoever is told so must not begin anything else.
+        If so, `reason` is set from now on, and nothing else must be started.
         """
         soon = self._until is not None and self._clock() + seconds >= self._until
         if soon and not self._reason:

@@ -134,7 +134,7 @@ def _several(field: str, values: object) -> Sequence[object]:
 
 
 def _check(what: str, values: Swept, kind: type) -> None:
-    """Names that exist, lists that name something, and truth is no number."""
+    """Refuse unknown names, empty lists, and booleans in place of numbers."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     known_names(what, values, fields)
     for name, given in values.items():

@@ -1,4 +1,4 @@
-"""One door: the format is recognised, and too large files are turned away."""
+"""`read` and `parse` recognise the format, and refuse files that are too large."""
 
 from __future__ import annotations
 

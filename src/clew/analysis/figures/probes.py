@@ -39,7 +39,7 @@ SHORT = 24
 
 
 def aucs(frame: pd.DataFrame) -> Figure:
-    """A panel a task, a cluster an architecture, a dot a seed; lines are the controls' means."""
+    """A panel for each task, in it the seeds of each architecture; lines are control means."""
     group = _tasks(frame, COLUMNS, "AUC by architecture")
     with styled():
         figure, grid = panels(len(group), 3.4, 2.1)
@@ -51,7 +51,7 @@ def aucs(frame: pd.DataFrame) -> Figure:
 
 
 def ages(frame: pd.DataFrame) -> Figure:
-    """A panel a task, a line an arm: means over seeds; grey is the observation alone."""
+    """A panel for each task, a line for each arm: means over seeds; grey: observation alone."""
     group = _tasks(frame, AGES, "AUC by steps since the cue")
     with styled():
         figure, grid = panels(len(group), 3.4, 2.3)

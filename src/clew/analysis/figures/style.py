@@ -82,7 +82,7 @@ def architecture_style(architecture: str) -> tuple[str, str]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw inside this."""
+    """A context in which figures are drawn in this style."""
     with mpl.rc_context(_RC):
         yield
 

@@ -76,8 +76,8 @@ def comparison_table(found: list[Comparison]) -> Grid:
         sections=sections,
         left=2,
         note="'agrees' means not told apart by these seeds, not proved equal: look at the width of "
-        "the interval. One arm in twenty differs by chance alone. Rounded numbers are given the "
-        "room of their last digit.",
+        "the interval. One arm in twenty differs by chance alone. Intervals of rounded "
+        "numbers are widened by what rounding may hide.",
     )
 
 

@@ -24,7 +24,7 @@ _MARKS = {  # drawn around the origin, about four units wide
 
 
 def panel(verdict: Verdict) -> str:
-    """One task and bonus as an `<svg>`. The control is dotted, and no part of the bars."""
+    """One task and bonus as an `<svg>`. The control is dotted, and not in the bars."""
     task, bonus = verdict.task, verdict.bonus
     chosen = task.both(bonus, control=True)
     parts = [_frame(bonus)]

@@ -52,7 +52,7 @@ def proof_table(given: Sequence[Verdict], proofs: Proofs) -> Grid:
         name="proofs",
         caption="What was proved of each task, and what was measured",
         columns=("Task", "Bonus", "proved of", "the reward is", "it forces memory to keep",
-                 "expected", "measured", "beside each other"),
+                 "expected", "measured", "as expected?"),
         rows=rows,
         left=8,
         note=NOTE,

@@ -21,7 +21,7 @@ from clew.validate import one_of, positive_number, whole_number
 
 
 class Distillation(eqx.Module):
-    """Random network distillation: the predictor is trained to match the target where it was."""
+    """Random network distillation: the predictor learns the target on visited observations."""
 
     target: Mlp
     predictor: Mlp

@@ -66,7 +66,7 @@ def listed() -> dict[str, dict[str, Listed]]:
 
 
 def _lines(entries: dict[str, Listed], width: int) -> Iterator[str]:
-    """Names of which the same can be said stand together."""
+    """Names with the same description are listed together."""
     groups: dict[Listed, list[str]] = {}
     for name, entry in entries.items():
         groups.setdefault(entry, []).append(name)

@@ -75,7 +75,7 @@ def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
     return Undecided(
         pomdp,
         "some distinguishable pairs are not forced apart one by one, but no machine was found "
-        "that pools one: all of their histories begin one another, or it would be too large",
+        "that pools one: one history is always a prefix of the other, or it would be too large",
     )
 
 

@@ -107,7 +107,7 @@ def _choose(graph: PairGraph, options: dict[Pair, list[int]]) -> dict[Pair, int]
     """An equation for each pair that is not free: one that ends soon where there is one.
 
     Equations that lead to solved pairs only need no solving, and keep the numbers short. Pairs
-    that are left go around in circles whatever is done; there, any choice is as good.
+    that are left depend on each other in a circle, whatever is chosen for them.
     """
     waiting = {
         (pair, action): len({after for _, after in graph.after[pair][action]})

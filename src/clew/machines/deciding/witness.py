@@ -53,7 +53,10 @@ Knowledge = Known | Along | Both
 
 
 def pooling_machine(pairs: Pairs, first: int, second: int) -> PomdpRM | None:
-    """A machine that pools two poolable cells; None if every history of one begins the other's."""
+    """A machine that pools two poolable cells.
+
+    None where, of a history of one and a history of the other, one is always a prefix.
+    """
     paths = fork(pairs.beliefs, first, second)
     if paths is None:
         return None

@@ -19,8 +19,8 @@ DENSE_BELOW = 40
 def fixed_point(constants: Sequence[Fraction], terms: Sequence[SparseRow]) -> list[Fraction]:
     """The solution of x_i = constant_i + Σ_j terms_i[j] · x_j, which must be unique.
 
-    Solved one strongly connected component after the other, so that what is not really a
-    circle costs no elimination.
+    Solved one strongly connected component after the other, so that only unknowns that depend
+    on each other need elimination.
     """
     solution: list[Fraction] = [Fraction(0)] * len(constants)
     for component in components([list(row) for row in terms]):

@@ -41,7 +41,7 @@ class Resources:
 
     workers: int | None = None
     gpus: int | None = None
-    """A pack is trained on one device: more than one GPU would idle."""
+    """0 or 1: a pack is trained on one device, and a second GPU would be idle."""
     cpus: int | None = None
     partition: str | None = None
     job_time: str | None = None

@@ -26,7 +26,7 @@ def demo() -> Suite:
         bonus_options={"e3b": {"hidden": 16, "features": 32}},
         seeds=5,
     )
-    # falling costs, and an agent that only fears it never finds the goal
+    # falls are penalised: an agent that only avoids them never finds the goal
     path = block(
         environment="MysteryPath-Grid",
         environment_options={"size": 4, "actions": "cardinal"},

@@ -17,7 +17,7 @@ OBJECTS = {KEY: "key", BALL: "ball"}
 
 @dataclasses.dataclass(frozen=True)
 class Poses(Enumeration[CorridorState]):
-    """All sizes are small enough."""
+    """Objects and poses; every size is small enough to enumerate."""
 
     env: MemoryS
 

@@ -1,7 +1,7 @@
 """Levels of MysteryPath-Grid, drawn on the device with the original's distribution.
 
-The original runs a search that means to be A* and is not quite. What makes it different shapes
-which paths occur, so it is kept: the next node is the *first* open one that beats open[0], not
+The original runs a search that is meant to be A* but differs from it. The differences decide
+which paths occur, so they are kept: the next node is the *first* open one that beats open[0], not
 the best; every step's cost is drawn anew when a neighbour is looked at; and a cheaper way to an
 open node changes the node's parent but not its cost.
 """

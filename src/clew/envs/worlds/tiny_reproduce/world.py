@@ -76,7 +76,7 @@ class TinyReproduce(Environment[Level, SequenceState]):
 
     @property
     def typical_length(self) -> int:
-        """The first graded token is wrong: no episode is shorter."""
+        """The shortest episode: the first graded token is wrong."""
         return self.k
 
     @property
