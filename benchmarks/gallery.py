@@ -24,7 +24,8 @@ the columns mean is said in [theory.md](theory.md).
 *Posteriors* are counted together with the observation they end in, up to {limit:,}. *Encoder* is
 the size of the machine that the verdict rests on, and *at least* the proven lower bound for any
 encoder. *Supervised* lists, for each latent variable, how many of the pairs that differ in its
-marginal alone every encoder keeps apart. *Greed* is what one-step rewards earn with perfect memory.
+marginal alone every encoder keeps apart. *Greed* is what the policy that is greedy for one-step
+rewards earns with perfect memory.
 
 | POMDP | states | posteriors | verdict | encoder | at least | supervised | J* | greed | bonus |
 |---|---|---|---|---|---|---|---|---|---|"""

@@ -1,6 +1,6 @@
 """What is proved of tasks of suites that ship, as `clew report` shows it beside the measured.
 
-    python benchmarks/proofs.py paper demo > findings.json
+    python benchmarks/proofs.py paper demo > verdicts.json
 
 prints `src/clew/machines/tasks/shipped.json`; the seconds that each took go to stderr.
 """
@@ -27,13 +27,13 @@ def tasks_of(suites: list[str]) -> list[TaskSpec]:
 def main() -> None:
     """One verdict after the other."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    findings = []
+    verdicts = []
     for task in tasks_of(sys.argv[1:] or ["paper", "demo"]):
         began = time.process_time()
-        findings.append(decide(task))
+        verdicts.append(decide(task))
         took = time.process_time() - began
         print(f"{task.environment} {task.reward}: {took:.1f} s", file=sys.stderr, flush=True)
-    json.dump([asdict(finding) for finding in findings], sys.stdout, indent=1)
+    json.dump([asdict(verdict) for verdict in verdicts], sys.stdout, indent=1)
     print()
 
 
