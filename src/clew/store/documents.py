@@ -125,7 +125,7 @@ def verify(path: Path, file: IO[bytes], tail: bytes = b"") -> str:
         left -= len(block)
     claim, end = file.read(HEX), file.read()
     if left or end != tail or not _DIGEST.fullmatch(claim):
-        raise Damaged(path, "is torn or cut short: it does not end with its checksum")
+        raise Damaged(path, "is damaged or cut short: it does not end with its checksum")
     if running.hexdigest() != claim.decode():
         raise Damaged(path, "does not match its checksum")
     return claim.decode()

@@ -215,7 +215,8 @@ class RunFolder:
             self._quarantine.put(damage)
         if damaged - {CONFIG, final} and final not in damaged and found.outcome is not None:
             # last: until then, whoever looks finds a result with something missing, and comes here
-            self._quarantine.put(Damaged(self.path / final, f"stands alone: {found.reason}"))
+            why = f"belongs to files that are damaged or missing: {found.reason}"
+            self._quarantine.put(Damaged(self.path / final, why))
         if CONFIG in damaged and not self._quarantine.read_only:
             with contextlib.suppress(CannotWrite):
                 self.begin()

@@ -76,7 +76,7 @@ class Store:
     def propose(self, name: str, revision: int, data: Mapping[str, object]) -> bool:
         """Write a revision of a plan; False if somebody has written it before."""
         if self.read_only:
-            raise BadInput(f"{str(self.root)!r} was opened to be read; no plan can be made in it")
+            raise BadInput(f"{str(self.root)!r} was opened read-only; a plan cannot be written")
         path, header = self._revision(name, revision)
         try:
             write_document(path, header, plain(data), overwrite=False)

@@ -129,7 +129,7 @@ def _several(field: str, values: object) -> Sequence[object]:
     if not values:
         raise BadInput(f"{field}=[] is not valid; it must have at least one entry")
     if any(value in values[:i] for i, value in enumerate(values)):
-        raise BadInput(f"{field}={list(values)!r} is not valid; it names something twice")
+        raise BadInput(f"{field}={list(values)!r} is not valid; it has an entry twice")
     return values
 
 

@@ -60,7 +60,7 @@ def _line_of(part: str) -> int:
         ('["a", "b"]', '["a", "a"]', "a new name"),
         ('["go"]', "[]", "an array of names"),
         ('["go"]', '"go"', "an array"),
-        ('"terminal": ["b"]', '"terminal": ["a"]', "all is over"),
+        ('"terminal": ["b"]', '"terminal": ["a"]', "to terminal states only"),
         ('"where": ["a", "b"]', '"where": ["a"]', "one value for each state"),
         ('"where": ["a", "b"]', '"where": ["a", 0.5]', "a whole number"),
         ('"variables"', '"variable"', "one of"),

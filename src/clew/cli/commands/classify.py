@@ -90,7 +90,7 @@ def load(what: str, options: dict[str, object]) -> Pomdp | PomdpRM | RewardMachi
 
 def _with_machine(model: Pomdp | PomdpRM, path: Path) -> PomdpRM:
     if isinstance(model, PomdpRM):
-        raise BadInput("this file brings a machine of its own; --machine needs a task without one")
+        raise BadInput("this file already has a machine; --machine needs a task without one")
     machine = read(path)
     if not isinstance(machine, RewardMachine):
         raise BadInput(f"{str(path)!r} is not a reward machine; --machine needs a file with one")

@@ -134,7 +134,7 @@ def _check_routes(proof: Distinctions, futures: list[_Future], lead: dict[int, i
     for pair in proof.route:
         steps = []
         while pair not in apart:
-            demand(pair not in steps, "a route goes around in a circle")
+            demand(pair not in steps, "a route leads back to itself")
             steps.append(pair)
             step = proof.route.get(pair)
             demand(step is not None, "a route ends without a conflict")

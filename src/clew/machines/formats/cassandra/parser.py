@@ -106,7 +106,7 @@ class _Parser:
             tree.discount = self.number("a number between 0 and 1")
         elif name == "values":
             if self.now.text not in ("reward", "cost"):
-                self.now.fail("values are one of two things", "'reward' or 'cost'")
+                self.now.fail("this is not a kind of values", "'reward' or 'cost'")
             tree.values = self.advance()
         else:
             tree.sets[name] = self.listing(word)

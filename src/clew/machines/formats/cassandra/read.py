@@ -42,7 +42,7 @@ def parse_pomdp(text: str, name: str = "POMDP", limits: Limits = LIMITS) -> Pomd
             filling.fill(entry, start)
     moves, seen = (filling.exact(table, tree.end, snaps) for table in "TO")
     ways = sum(len(seen[a][s2]) for a, rows in enumerate(moves) for row in rows for s2 in row)
-    limits.check("branches", ways, tree.sets["states"].place, "steps can go too many ways")
+    limits.check("branches", ways, tree.sets["states"].place, "steps have too many branches")
 
     def branches(s: int, a: int) -> Iterable[Branch]:
         for s2, p in sorted(moves[a][s].items()):

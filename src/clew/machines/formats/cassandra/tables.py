@@ -66,7 +66,7 @@ class Filling:
         if given == 1 or entry.shorthand is not None:
             token = entry.shorthand or entry.keys[0]
             wanted = "R: action : state : next state : observation and a number, or a row or matrix"
-            message = "a reward is a number, or numbers for an action and state at least"
+            message = "a reward needs a number; a row or matrix of them needs action and state"
             token.fail(message, wanted)
         head = [
             None if key.text == "*" else self.names.find(key, kind)[0]
@@ -185,7 +185,7 @@ def _count(listing: Listing) -> int:
         return len(listing.names)
     count = _whole(listing.count, "count")
     if count < 1:
-        listing.count.fail("there has to be one", "1 or more")
+        listing.count.fail("there must be at least one", "1 or more")
     return count
 
 

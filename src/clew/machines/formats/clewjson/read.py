@@ -107,7 +107,8 @@ def _terminal(node: Node, states: Index, steps: Steps) -> frozenset[int]:
     ends = {pick(item, states, "state"): item for item in items(node)}
     for s, item in ends.items():
         if any(b.state not in ends or b.reward for row in steps[s] for b in row):
-            item.fail("this state pays something or leads on", "a state in which all is over")
+            wanted = "a state that pays nothing and leads to terminal states only"
+            item.fail("this state pays something or leads to another state", wanted)
     return frozenset(ends)
 
 

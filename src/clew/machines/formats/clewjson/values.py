@@ -152,7 +152,7 @@ def names(node: Node) -> dict[str, int]:
             item.fail("this name is listed twice", "a new name")
         found[text(item)] = len(found)
     if not found:
-        node.fail("there has to be one", "an array of names")
+        node.fail("there must be at least one name", "an array of names")
     return found
 
 
@@ -180,7 +180,7 @@ def probability(node: Node) -> Fraction:
     """A fraction above 0 and at most 1."""
     value = fraction(node)
     if not 0 < value <= 1:
-        node.fail("this is no probability of something that can happen", "above 0 and at most 1")
+        node.fail("this is not a positive probability", "above 0 and at most 1")
     return value
 
 
