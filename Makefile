@@ -17,7 +17,7 @@ demo: $(VENV)/ready ## train a small study on this machine; table, figure and re
 test: lint ## lint, type-check, run the fast tests (what CI runs)
 	$(BIN)/python -m pytest -n 2
 
-test-slow: $(VENV)/ready ## train small agents: does it learn?
+test-slow: $(VENV)/ready ## train small agents; brute force, fuzzing, kills: what takes minutes
 	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist load -m slow
 
 test-clusters: .venv-clusters/ready ## workers on a real Ray and a real SLURM (apt-get install slurmctld slurmd munge), killed
