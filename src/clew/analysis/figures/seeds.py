@@ -22,6 +22,7 @@ def strips(statistics: Statistics) -> Figure:
         figure, grid = panels(len(group), 5.4, 1.45, across=2)
         for axes, task in zip(grid, group, strict=True):
             _panel(axes, task)
+        figure.supylabel("success", fontsize=8)
         legend(figure, grid, loc="outside upper right", fontsize=8)
     return figure
 
