@@ -157,6 +157,7 @@ def test_the_step_consumes_no_randomness(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["MysteryPath-Grid", "MiniGrid-MemoryS7", "TinyReproduce"])
+@pytest.mark.slow
 def test_with_64_bit_jax(name: str) -> None:
     """Types do not change with jax's default ones."""
     env = envs.make(name)

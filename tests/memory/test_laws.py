@@ -190,6 +190,7 @@ def test_packs_have_their_own_weights(variant: str) -> None:
         close(jax.tree.map(lambda leaf, i=i: leaf[i], together), alone)
 
 
+@pytest.mark.slow
 @every
 def test_bfloat16(variant: str) -> None:
     """Types are kept throughout, and the result is float32's to bfloat16's few digits."""
