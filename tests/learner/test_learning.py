@@ -59,7 +59,7 @@ def test_with_e3b_the_cue_is_looked_at() -> None:
     """An agent that does not walk back for the cue can only guess at the end: 0.5."""
     env = envs.make("MiniGrid-MemoryS7", view=3)
     none, e3b = (
-        learned(env, "sparse", "GRU", bonus, 650_000, 6, learning_rate=2e-3, gamma=0.99).tail_mean
+        learned(env, "sparse", "GRU", bonus, 1_100_000, 6, learning_rate=2e-3, gamma=0.99).tail_mean
         for bonus in ("none", bonuses.make("e3b", ridge=0.1))
     )
     assert none.mean() < 0.7, none
