@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from clew.analysis.formatting import number, signed
-from clew.analysis.names import MEMORYLESS, bonus_label
+from clew.analysis.names import bonus_label
 from clew.analysis.statistics import TaskStatistics
 from clew.analysis.stats.intervals import Interval
 from clew.analysis.stats.spread import Spread
@@ -31,7 +31,8 @@ def cautions(statistics: TaskStatistics, bonus: str) -> list[Caution]:
     if usual.delta.known and sign(scaled.delta) != direction:
         said["scale"] = _scale_sentence(bonus, usual, scaled)
     with_control = statistics.spread(bonus, "with the control")
-    if MEMORYLESS in with_control.architectures and sign(with_control.delta) != direction:
+    counted = statistics.task.lower in with_control.architectures
+    if counted and sign(with_control.delta) != direction:
         said["control"] = _control_sentence(bonus, usual, with_control)
     if direction and usual.delta_beyond_noise / usual.delta.estimate < 0.5:
         said["noise"] = _noise_sentence(bonus, usual)

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Sequence
 from clew.envs import display
 
 MEMORYLESS = "Memoryless"
-"""The control without a memory, which the spread of architectures leaves out."""
+"""The lower control: no memory."""
+GIVEN = "Given"
+"""The upper control: no memory either, but it is given what a perfect one would hold."""
 NONE = "none"
 """The arm without a bonus, which every gain is measured against."""
 
-ARCHITECTURES = ("GRU", "LSTM", "RetNet", "GatedDeltaNet", "Mamba-2", MEMORYLESS)
+ARCHITECTURES = ("GRU", "LSTM", "RetNet", "GatedDeltaNet", "Mamba-2", MEMORYLESS, GIVEN)
 BONUSES = {NONE: "none", "e3b": "E3B", "noveld": "NovelD"}
 REWARDS = ("sparse", "penalty", "aligned", "distractor", "dense", "native")
 LEARNT = 0.6

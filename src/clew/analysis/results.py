@@ -9,11 +9,12 @@ not its defaults belong to its name: `MiniGrid-MemoryS13[view=7]`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 
+from clew.analysis.names import GIVEN, MEMORYLESS
 from clew.validate import BadInput, hint, known_names, listing
 
 TASK = ("environment", "reward")
@@ -28,7 +29,7 @@ STATUSES = ("finished", "diverged", "failed", "missing", "running")
 RUNS = {
     "environment": "world, with options that are not its defaults in brackets",
     "reward": "variant: sparse, penalty, aligned, distractor, dense, native",
-    "architecture": "memory: GRU, LSTM, RetNet, GatedDeltaNet, Mamba-2, Memoryless or yours",
+    "architecture": "memory: GRU, LSTM, RetNet, GatedDeltaNet, Mamba-2, Memoryless, Given or yours",
     "bonus": "none, e3b, noveld or yours",
     "seed": "whole number; with the arm it names the run",
     "tail_mean": "mean success over the final 20% of evaluations; NaN unless finished",
@@ -78,12 +79,19 @@ class Results:
     """Columns `RUN` and `EVALUATIONS`, one row an evaluation."""
     rollouts: pd.DataFrame
     """Columns `RUN` and `ROLLOUTS`, one row an update (or every so many of them)."""
+    lower: str = MEMORYLESS
+    """The architecture that is the control without a memory; it need not be there."""
+    upper: str = GIVEN
+    """… that is given what a perfect memory would hold. Spreads leave both controls out."""
 
     @staticmethod
     def from_frames(
         runs: pd.DataFrame,
         evaluations: pd.DataFrame | None = None,
         rollouts: pd.DataFrame | None = None,
+        *,
+        lower: str = MEMORYLESS,
+        upper: str = GIVEN,
     ) -> Results:
         """Check the tables, fill absent optional columns with NaN, put rows in a fixed order."""
         runs = _complete("runs", runs, RUNS, REQUIRED)
@@ -96,6 +104,8 @@ class Results:
             runs,
             _curve("evaluations", evaluations, EVALUATIONS, runs),
             _curve("rollouts", rollouts, ROLLOUTS, runs),
+            lower,
+            upper,
         )
 
     @property
@@ -115,7 +125,7 @@ class Results:
             mine = pd.MultiIndex.from_frame(frame[[*bonus, "bonus_coef"]]).isin(keys)
             return frame[mine].reset_index(drop=True)
 
-        return Results(keep(self.runs), keep(self.evaluations), keep(self.rollouts))
+        return self._each(keep)
 
     def only(self, **chosen: object) -> Results:
         """The runs (and their curves) whose columns have these values: `only(reward="sparse")`."""
@@ -126,7 +136,15 @@ class Results:
                 frame = frame[frame[column] == value]
             return frame.reset_index(drop=True)
 
-        return Results(keep(self.runs), keep(self.evaluations), keep(self.rollouts))
+        return self._each(keep)
+
+    def _each(self, keep: Callable[[pd.DataFrame], pd.DataFrame]) -> Results:
+        return dataclasses.replace(
+            self,
+            runs=keep(self.runs),
+            evaluations=keep(self.evaluations),
+            rollouts=keep(self.rollouts),
+        )
 
 
 def _complete(

@@ -11,7 +11,7 @@ import math
 from functools import cached_property, partial
 from typing import Literal, get_args
 
-from clew.analysis.names import MEMORYLESS, NONE
+from clew.analysis.names import NONE
 from clew.analysis.results import Results
 from clew.analysis.stats.bootstrap import (
     PERMUTATIONS,
@@ -70,11 +70,12 @@ class Statistics:
     @cached_property
     def controls(self) -> tuple[Control, ...]:
         """What each bonus does to the memoryless control, wherever it ran with and without."""
-        asked = [(t, b) for t in self.tasks for b in t.task.bonuses if (MEMORYLESS, b) in t.welch]
-        tests = [t.welch[MEMORYLESS, b] for t, b in asked]
+        lower = self.results.lower
+        asked = [(t, b) for t in self.tasks for b in t.task.bonuses if (lower, b) in t.welch]
+        tests = [t.welch[lower, b] for t, b in asked]
         corrected = holm([test.p for test in tests])
         return tuple(
-            Control(t.task, b, test.interval, t.improvements[MEMORYLESS, b], p)
+            Control(t.task, b, test.interval, t.improvements[lower, b], p)
             for (t, b), test, p in zip(asked, tests, corrected, strict=True)
         )
 
@@ -89,9 +90,9 @@ class TaskStatistics:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """Every architecture, the control included, and bonus that can be compared with none."""
+        """Every architecture, the controls included, and bonus that can be compared with none."""
         task = self.task
-        return tuple((a, b) for b in task.bonuses for a in task.both(b, control=True))
+        return tuple((a, b) for b in task.bonuses for a in task.both(b, task.architectures))
 
     @cached_property
     def welch(self) -> dict[Pair, Welch]:
@@ -159,7 +160,8 @@ class TaskStatistics:
         return spread(seen, bonus, chosen, delta, ratio)
 
     def _chosen(self, bonus: str, view: View) -> tuple[str, ...]:
-        return self.task.both(bonus, control=view == "with the control")
+        task = self.task
+        return task.both(bonus, task.with_lower if view == "with the control" else task.memories)
 
     def _bootstrap_gain(self, architecture: str, bonus: str) -> Interval:
         estimate = float(gain(self.task, architecture, bonus))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from clew.analysis import names
 from clew.analysis.figures.seeds import beeswarm
 from clew.analysis.figures.style import bonus_style, new, quiet_grid, styled, success_axis
-from clew.analysis.names import MEMORYLESS, NONE, bonus_label
+from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.curves import aligned, band
 from clew.analysis.stats.task import Task
@@ -57,7 +57,7 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
     """Median over the seeds of all memory architectures, with the middle half as a band."""
     kept = statistics.usual.only(environment=environment, reward=reward)
     frames = {
-        name: frame[frame["architecture"] != MEMORYLESS]
+        name: frame[~frame["architecture"].isin([kept.lower, kept.upper])]
         for name, frame in (("evaluations", kept.evaluations), ("rollouts", kept.rollouts))
     }
     there = [p for p in DIAGNOSTICS if frames[p[0]][p[1]].notna().any()]

@@ -64,6 +64,7 @@ _ARCHITECTURE = {
     "GatedDeltaNet": ("#009e73", "D"),
     "Mamba-2": ("#cc79a7", "v"),
     names.MEMORYLESS: ("#8c8c8c", "X"),
+    names.GIVEN: ("#444444", "P"),
 }
 _ARCHITECTURE_SPARE = (("#e69f00", "P"), ("#000000", "*"), ("#7a5195", "h"))
 

@@ -20,13 +20,14 @@ _MARKS = {  # drawn around the origin, about four units wide
     "D": '<path d="M0-2.7 2.7 0 0 2.7-2.7 0z"/>',
     "v": '<path d="M0 2.5 2.3-1.7-2.3-1.7z"/>',
     "X": '<path d="M-2-2 2 2M-2 2 2-2" stroke="currentColor"/>',
+    "P": '<path d="M-2.5 0H2.5M0-2.5V2.5" stroke="currentColor"/>',
 }
 
 
 def panel(verdict: Verdict) -> str:
-    """One task and bonus as an `<svg>`. The control is dotted, and not in the bars."""
+    """One task and bonus as an `<svg>`. The controls are dotted, and not in the bars."""
     task, bonus = verdict.task, verdict.bonus
-    chosen = task.both(bonus, control=True)
+    chosen = task.both(bonus, task.architectures)
     parts = [_frame(bonus)]
     if spread := verdict.spread.architectures:
         sides = ((-0.32, NONE), (1.32, bonus))

@@ -32,6 +32,10 @@ class Task:
     """[..., seed], sorted; arms without a finished run are absent."""
     failed: Mapping[Pair, int] = dataclasses.field(default_factory=dict)
     """How many runs of an arm diverged or crashed."""
+    lower: str = names.MEMORYLESS
+    """The control without a memory."""
+    upper: str = names.GIVEN
+    """The control that is given what a perfect memory would hold."""
 
     @property
     def label(self) -> str:
@@ -45,17 +49,22 @@ class Task:
 
     @property
     def memories(self) -> tuple[str, ...]:
-        """The architectures without the memoryless control."""
-        return tuple(a for a in self.architectures if a != names.MEMORYLESS)
+        """The architectures without the two controls."""
+        return tuple(a for a in self.architectures if a not in (self.lower, self.upper))
+
+    @property
+    def with_lower(self) -> tuple[str, ...]:
+        """The memories, and the control without a memory."""
+        return tuple(a for a in self.architectures if a != self.upper)
 
     @property
     def bonuses(self) -> tuple[str, ...]:
         """Those besides none."""
         return all_bonuses([self])
 
-    def both(self, bonus: str, control: bool = False) -> tuple[str, ...]:
-        """Architectures that have runs with `bonus` and without; the control only if asked."""
-        pool = self.architectures if control else self.memories
+    def both(self, bonus: str, pool: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Those of `pool`, or of the memories, that have runs with `bonus` and without."""
+        pool = self.memories if pool is None else pool
         return tuple(a for a in pool if (a, bonus) in self.arms and (a, names.NONE) in self.arms)
 
     def column(self, bonus: str, architectures: Iterable[str]) -> list[Values]:
@@ -135,4 +144,4 @@ def task(results: Results, environment: str, reward: str) -> Task:
             arms[arm] = np.sort(finished["tail_mean"].to_numpy(float))
         if lost := int(group["status"].isin(["diverged", "failed"]).sum()):
             failed[arm] = lost
-    return Task(environment, reward, arms, failed)
+    return Task(environment, reward, arms, failed, results.lower, results.upper)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.analysis import formatting, names
-from clew.analysis.names import MEMORYLESS, NONE, bonus_label
+from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.gains import Gain
 from clew.analysis.stats.task import Values, all_bonuses
@@ -56,14 +56,14 @@ def memoryless_table(statistics: Statistics) -> Grid:
     controls = {(c.task.label, c.bonus): c for c in statistics.controls}
     rows = []
     for task in dict.fromkeys(c.task for c in statistics.controls):
-        row = [word(task.label), _mean_std(task.arms[MEMORYLESS, NONE])]
+        row = [word(task.label), _mean_std(task.arms[task.lower, NONE])]
         for b in bonuses:
             c = controls.get((task.label, b))
             if c is None:
                 row += [EMPTY, EMPTY]
                 continue
             i = c.improvement
-            row.append(_mean_std(task.arms[MEMORYLESS, b]))
+            row.append(_mean_std(task.arms[task.lower, b]))
             detail = f"{c.reading}; 95% {formatting.bounds(i, 2)} (Newcombe)"
             row.append(
                 figure(formatting.number(i.estimate, 2), i.estimate, i.excludes(0.5), detail)

@@ -154,7 +154,7 @@ def _f(found: Interaction | None, term: int) -> Cell:
 
 def _separation(found: TaskStatistics, bonuses: tuple[str, ...], view: View) -> list[Cell]:
     task = found.task
-    pool = task.memories if view == "memories" else task.architectures
+    pool = task.memories if view == "memories" else task.with_lower
     sep_none = float(separation(task.means(NONE, [a for a in pool if (a, NONE) in task.arms])))
     spreads = [found.spread(b, view) if b in task.bonuses else None for b in bonuses]
     row = [word(task.label), figure(formatting.number(sep_none), sep_none)]
