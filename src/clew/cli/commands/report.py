@@ -17,7 +17,7 @@ from clew.store import Store
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.analysis import StoreContents
+    from clew.analysis import Statistics, StoreContents
     from clew.analysis.report.page import Extras
 
 NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
@@ -55,7 +55,7 @@ def write_page(
     console: Console,
     proof_seconds: float = PROOF_SECONDS,
 ) -> tuple[Path, list[str]]:
-    """Write the page of a store; where it is, and notes that a reader must know."""
+    """Say the answer and write the page of a store; where it is, and notes to be read."""
     require_extra()
     from clew.analysis import Statistics, read_store
     from clew.analysis.report import write_report
@@ -77,8 +77,19 @@ def write_page(
         bars.add_task("statistics and pictures", total=None)
         extras["configuration"] = {"store": str(store), **ours.configuration}
         extras["probes"] = probe_section(Store(store, read_only=True))
-        path = write_report(Statistics(ours.results), out, **extras)
+        statistics = Statistics(ours.results)
+        path = write_report(statistics, out, **extras)
+    say_answer(console, statistics)
     return path, notes
+
+
+def say_answer(console: Console, statistics: Statistics) -> None:
+    """The answer in lines, as the page begins."""
+    from clew.analysis.answer import answers
+    from clew.analysis.summary import lines
+
+    for line in lines(answers(statistics), statistics.results.lower):
+        say(console, line)
 
 
 def _compared(
