@@ -61,7 +61,7 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     said = capsys.readouterr().out
     assert str(out) in said
     first = next(line for line in said.splitlines() if line.strip())
-    assert first.startswith("GRU: train at least 3 seeds with E3B and without, ")
+    assert first.startswith("Memoryless: train at least 3 seeds with E3B and without, ")
     page = out.read_text()
     assert first in html.unescape(page)
     words = re.sub(r"<[^>]*>", "", page)
