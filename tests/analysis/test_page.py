@@ -110,7 +110,7 @@ def test_many_answers_stay_short() -> None:
     unfolded = words(re.sub(r"<details>.*?</details>", "", top, flags=re.DOTALL))
     assert "use E3B" not in unfolded
     assert "RetNet: use E3B, +.40 [" in said
-    assert len(lines(found)) == 2 + 2 * 3  # two sentences; two tasks with two bonuses each
+    assert len(lines(found)) == 3 + 2 * 3  # three sentences; two tasks with two bonuses each
 
 
 def test_what_is_missing_is_said_after_the_answer() -> None:
@@ -125,7 +125,7 @@ def test_what_is_missing_is_said_after_the_answer() -> None:
 
 def test_nothing_to_answer() -> None:
     results = table(GRU_none=(0.2, 0.05))
-    assert overall(answers(Statistics(results))) == NO_ANSWER
+    assert overall(answers(Statistics(results))) == [NO_ANSWER]
     assert NO_ANSWER in above_the_fold(made(results))
 
 

@@ -168,7 +168,8 @@ def _cannot_be_told(answer: Answer) -> str:
     else:
         said = f"What holds it back {open_}"
     needed = answer.needed
-    return f"{said}; about {needed} seeds an arm would." if needed else f"{said}."
+    more = needed is not None and needed > max(answer.seeds)
+    return f"{said}; about {needed} seeds an arm would." if more else f"{said}."
 
 
 _FINDINGS: dict[HeldBackBy, Callable[[Answer], str]] = {
@@ -201,4 +202,6 @@ def _own(answer: Answer) -> str:
 def _more(found: Effect) -> str:
     if found.needed is None:
         return f"; not even {MOST:,} seeds an arm would tell" if found.interval.known else ""
+    if found.needed <= max(found.interval.n):  # a correction for other questions stands in the way
+        return ""
     return f"; about {found.needed} seeds an arm would tell"

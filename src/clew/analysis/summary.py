@@ -10,7 +10,7 @@ from clew.analysis.formatting import listed
 from clew.analysis.names import MEMORYLESS, bonus_label, task_label
 from clew.analysis.stats.effects import Said
 
-FEW = 12
+FEW = 8
 """Answers that are said one by one; more are summed up."""
 CASES = " (an agent on a task)"
 NO_ANSWER = "There is no answer yet: no task has finished runs both with a bonus and without."
@@ -36,24 +36,29 @@ def agents_first(answers: Iterable[Answer], lower: str = MEMORYLESS) -> list[Ans
     return sorted(answers, key=lambda a: a.agent == lower)
 
 
-def overall(answers: Sequence[Answer], lower: str = MEMORYLESS) -> str:
-    """What the bonuses do and what holds the agents back; the control is not counted."""
-    asked = [a for a in answers if a.agent != lower] or list(answers)
+def agents_of(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[Answer]:
+    """Those that are not about the control, unless all are."""
+    return [a for a in answers if a.agent != lower] or list(answers)
+
+
+def overall(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[str]:
+    """What each bonus does and what holds the agents back; the control is not counted."""
+    asked = agents_of(answers, lower)
     if not asked:
-        return NO_ANSWER
+        return [NO_ANSWER]
     if len(asked) == 1:
-        return line(asked[0])
+        return [line(asked[0])]
     bonuses = list(dict.fromkeys(a.bonus for a in asked))
     said = [effects(b, [a for a in asked if a.bonus == b]) for b in bonuses]
     if any(a.intervened for a in asked):
         said.append(held_back(asked))
     first, *others = said
-    return " ".join([first, *(each.replace(CASES, "") for each in others)])
+    return [first, *(each.replace(CASES, "") for each in others)]
 
 
 def untested(answers: Sequence[Answer], lower: str = MEMORYLESS) -> str:
     """That nobody's memory was replaced, if that is so and `overall` does not say it."""
-    asked = [a for a in answers if a.agent != lower] or list(answers)
+    asked = agents_of(answers, lower)
     return NOT_TESTED if len(asked) > 1 and not any(a.intervened for a in asked) else ""
 
 
@@ -79,7 +84,8 @@ def effects(bonus: str, answers: Sequence[Answer]) -> str:
 
 def held_back(answers: Sequence[Answer]) -> str:
     """'Held back by memory: GRU and LSTM; by exploration: RetNet.'"""
-    several = len(by_task(answers)) > 1 or len({a.bonus for a in answers}) > 1
+    found = {(a.agent, a.held_back_by) for a in answers}
+    several = len(by_task(answers)) > 1 or len(found) > len({a.agent for a in answers})
     parts = []
     for held in HELD:
         mine = [a for a in answers if a.held_back_by == held]
@@ -90,9 +96,9 @@ def held_back(answers: Sequence[Answer]) -> str:
             parts.append(f"{'by ' if parts else ''}{by}{who}")
     if not parts:
         return "What holds them back cannot be told."
-    rest = sum(a.held_back_by == "cannot be told" for a in answers)
-    ending = f"; {rest} cannot be told." if rest else "."
-    return f"Held back by {'; '.join(parts)}{ending}"
+    open_ = [a for a in answers if a.held_back_by == "cannot be told"]
+    rest = f"; {len(open_)}" if several else f"; for {_who(open_)} it"
+    return f"Held back by {'; '.join(parts)}{f'{rest} cannot be told' if open_ else ''}."
 
 
 def brief(answer: Answer) -> str:
@@ -102,8 +108,8 @@ def brief(answer: Answer) -> str:
 
 def lines(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[str]:
     """For a terminal: every answer, or with more than `FEW` a line for every task and bonus."""
-    found = [overall(answers, lower), *filter(None, [untested(answers, lower)])]
-    agents = [a for a in answers if a.agent != lower] or list(answers)
+    found = [*overall(answers, lower), *filter(None, [untested(answers, lower)])]
+    agents = agents_of(answers, lower)
     for task, mine in by_task(answers).items():
         if len(answers) > FEW:
             asked = [a for a in mine if a in agents]

@@ -74,14 +74,14 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
     tasks = [(t.task.environment, t.task.reward) for t in statistics.tasks]
     names, found = TaskNames(tasks), answers(statistics)
     lower = statistics.results.lower
-    agents = [a for a in found if a.agent != lower] or found
+    agents = summary.agents_of(found, lower)
     configuration, missing = extras.get("configuration", {}), statistics.gaps
     store = str(configuration.get("store", ""))
     return _template().render(
         title=extras.get("title") or title(agents, names),
         answered=_answered(statistics, found),
         overall=summary.overall(found, lower),
-        compact=compact_grid(found, names, lower),
+        compact=grid(found, lower) if len(tasks) == 1 else compact_grid(found, names, lower),
         untested=summary.untested(found, lower),
         alone=agents[0] if len(agents) == 1 else None,
         few=len(found) <= summary.FEW,
