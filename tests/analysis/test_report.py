@@ -100,7 +100,7 @@ def test_what_was_not_expected_is_explained() -> None:
     words = section(page(Statistics(runs), proofs=proofs("null")), "proofs")
     assert (
         "not as expected E3B amplifies differences. Expected was that it would change nothing that "
-        "matters. Both can be true: the proof is of a smaller relative of the task"
+        "matters. Both can be true: the proof is of a smaller relative, the measurement"
     ) in words
     assert "not how fast they are learned" in words
 

@@ -30,6 +30,11 @@ class Enumeration(abc.ABC, Generic[S]):
     def variables(self, state: S) -> Mapping[str, Hashable]:
         """The latent variables of a state by name; states with equal values must behave alike."""
 
+    @property
+    def note(self) -> str:
+        """Where it is not quite the world, to be said beside whatever is proved of it."""
+        return ""
+
     def smaller(self) -> Mapping[str, object]:
         """Options that make a smaller world of the same kind; none if this one is small enough."""
         return {}

@@ -33,7 +33,7 @@ def four_arms(task: Task, finished: pd.DataFrame) -> Markup:
     """The panels of one task, the controls last; `finished` are the task's runs."""
     order = [*task.memories, *(a for a in (task.upper, task.lower) if a in task.architectures)]
     shown = [_panel(task, a, finished[finished["architecture"] == a]) for a in order]
-    return Markup(f'<div class="arms">{"".join(shown)}</div>')
+    return Markup(f'<div class="arms" style="--n:{len(shown)}">{"".join(shown)}</div>')
 
 
 def swarm(heights: Sequence[float], apart: float = 2 * DOT) -> list[int]:

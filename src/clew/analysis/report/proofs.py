@@ -66,7 +66,7 @@ def _why_both(finding: TaskVerdict, expected: str, verdict: Verdict) -> list[str
     """Why a proof and a measurement that disagree need not contradict each other."""
     reasons = []
     if finding.smaller:
-        reasons.append("the proof is of a smaller relative of the task, the measurement of itself")
+        reasons.append("the proof is of a smaller relative, the measurement of the task itself")
     if expected == "null":
         reasons.append(
             "the proof says that the bonus does not change which policies are best, not how fast "

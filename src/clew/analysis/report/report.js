@@ -107,10 +107,9 @@ if (source) {
       svg.append(make("path", { class: "rule", d: `M${L} ${y(v)}H${W - R}` }));
       svg.append(make("text", { class: "tick", x: L - 5, y: y(v) + 4 }, label));
     }
-    const [unit, of] = last < 1e6 ? ["k", 1e3] : ["M", 1e6];
-    for (const part of [0, 0.5, 1]) {
-      svg.append(make("text", { class: "side", x: x(part * last), y: H - 6 }, part ? `${+(part * last / of).toPrecision(3)} ${unit}` : "0"));
-    }
+    const [unit, of] = last < 1e4 ? ["", 1] : last < 1e6 ? [" k", 1e3] : [" M", 1e6];
+    svg.append(make("text", { class: "side", x: x(0), y: H - 6 }, "0"));
+    svg.append(make("text", { class: "side", x: x(last), y: H - 6 }, `${+(last / of).toPrecision(3)}${unit}`));
     arms.forEach((arm) => {
       const bonus = data.bonuses.find((b) => b.name === arm.bonus);
       const group = make("g", { style: `--c:${bonus.colour}` });

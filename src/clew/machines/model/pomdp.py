@@ -55,7 +55,7 @@ class Pomdp:
     """Named latent variables: the value of each, by state."""
     name: str = "POMDP"
     notes: tuple[str, ...] = ()
-    """What was read otherwise than written, such as floats."""
+    """What was read otherwise than written, such as floats, and where it is not quite the world."""
 
     def __post_init__(self) -> None:
         _check_names(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any
 
@@ -36,16 +37,19 @@ def from_env(
 
     world: Environment = envs.make(env) if isinstance(env, str) else env  # type: ignore[assignment]
     known = world.enumeration(_priced(world, options.get("reward", "sparse")))
+    note = ""
     if known is not None:
         latent = latent or known.variables
-        options.setdefault("levels", known.levels())
+        if "levels" not in options:
+            options["levels"], note = known.levels(), known.note
     if latent is None or "levels" not in options:
         raise BadInput(
             f"{type(world).__name__} needs latent=… and levels=…, as it has no enumeration of "
             "its own"
         )
     options.setdefault("name", repr(world))
-    return from_world(world, latent, **options)
+    pomdp = from_world(world, latent, **options)
+    return dataclasses.replace(pomdp, notes=(*pomdp.notes, note)) if note else pomdp
 
 
 def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:

@@ -41,6 +41,11 @@ class Paths(Enumeration[PathState]):
         for key in sorted(found):
             yield found[key], Fraction(1, len(found))
 
+    @property
+    def note(self) -> str:
+        """Rare levels are missing, and the others are not equally likely."""
+        return f"on sampled levels: those that occur in {DRAWS:,} draws, taken as equally likely"
+
     def variables(self, state: PathState) -> Mapping[str, Hashable]:
         """The path, the pose, and the tiles that were tested if the reward depends on them."""
         level = state.level
