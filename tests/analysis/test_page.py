@@ -141,7 +141,7 @@ def test_harm_is_called_harm() -> None:
     (hurt,), (ruined,), (helped,) = (verdicts(Statistics(r)) for r in (every, one, alike))
     assert (hurt.heading, hurt.tone) == ("hurts every memory", "harm")
     assert (ruined.pattern, ruined.tone) == ("amplify", "harm")
-    assert "by harm: it hurts RetNet and helps none" in ruined.sentence
+    assert "E3B harms RetNet, so differences grow; it helps none: ΔSEP +" in ruined.sentence
     assert (helped.heading, helped.tone) == ("helps every memory", "help")
     for results, heading in ((every, hurt.heading), (one, ruined.heading)):
         text = made(results)
@@ -153,7 +153,7 @@ def test_harm_is_called_harm() -> None:
     )
     (levelled,) = verdicts(Statistics(better_ones))
     assert (levelled.pattern, levelled.tone) == ("equalise", "harm")
-    assert levelled.heading == "equalises memories by harm"
+    assert levelled.heading == "harms LSTM and RetNet, so memories are more alike"
 
 
 def test_one_memory_has_no_differences() -> None:

@@ -77,8 +77,11 @@ class Verdict:
     def heading(self) -> str:
         """What it does, in a few words. Harm is called harm, whatever it does to the spread."""
         if self.pattern in ("amplify", "equalise"):
-            what = "amplifies differences" if self.pattern == "amplify" else "equalises memories"
-            return f"{what} by harm" if self.tone == "harm" else what
+            grow = self.pattern == "amplify"
+            if self.tone == "harm":
+                so = "differences grow" if grow else "memories are more alike"
+                return f"harms {formatting.listed(self.losing) or 'some memories'}, so {so}"
+            return "amplifies differences" if grow else "equalises memories"
         if self.pattern == "shift":
             moved = self.losing if self.tone == "harm" else self.gaining
             verb = "hurts" if self.average.estimate < 0 else "helps"
@@ -153,9 +156,10 @@ def _sentence(verdict: Verdict) -> str:
     delta += f", Holm p {formatting.p_value(verdict.p_spread)}"
     mean = f"average gain {formatting.estimate(verdict.average, plus=True)}"
     gains = _range(verdict.gains)
+    harm = f"{verdict.heading}; it helps none" if verdict.tone == "harm" else ""
     said = {
-        "amplify": f"{_amplify(verdict)}: {delta}; {gains}.",
-        "equalise": f"{_equalise(verdict)}: {delta}; {gains}.",
+        "amplify": f"{harm or 'amplifies the differences between memories'}: {delta}; {gains}.",
+        "equalise": f"{harm or 'equalises the memories'}: {delta}; {gains}.",
         "shift": f"{_shift(verdict)}: {mean}; {delta}; {gains}.",
         "reorder": f"helps some memories and hurts others: {gains}; {delta}.",
         "null": f"does nothing that matters: {mean}; {delta}; a true gain of "
@@ -165,20 +169,6 @@ def _sentence(verdict: Verdict) -> str:
         f"a true gain below {_detectable(verdict.gains)} could have gone unseen.",
     }
     return opening + said[verdict.pattern]
-
-
-def _amplify(verdict: Verdict) -> str:
-    if verdict.tone != "harm":
-        return "amplifies the differences between memories"
-    hurt = formatting.listed(verdict.losing) or "some memories"
-    return f"widens the differences between memories by harm: it hurts {hurt} and helps none"
-
-
-def _equalise(verdict: Verdict) -> str:
-    if verdict.tone != "harm":
-        return "equalises the memories"
-    hurt = formatting.listed(verdict.losing) or "the better ones"
-    return f"makes the memories more alike by harm: it hurts {hurt} and helps none"
 
 
 def _shift(verdict: Verdict) -> str:

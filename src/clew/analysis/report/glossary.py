@@ -27,7 +27,7 @@ TERMS: dict[str, Term] = {
     "amplify": Term(
         "Amplify",
         "The bonus moves the memories apart: ΔSEP is above 0 and the gains differ between "
-        "memories. By harm, if no memory gains and some lose.",
+        "memories. Where no memory gains and some lose, it is called harm.",
         r"[Aa]mplif(?:y|ies|ication)",
     ),
     "architecture": Term(
@@ -70,7 +70,7 @@ TERMS: dict[str, Term] = {
     "equalise": Term(
         "Equalise",
         "The bonus brings the memories closer together: ΔSEP is below 0 and the gains differ "
-        "between memories. By harm, if no memory gains and some lose.",
+        "between memories. Where no memory gains and some lose, it is called harm.",
         r"[Ee]qualis(?:es|e|ation)",
     ),
     "exploratory": Term(
