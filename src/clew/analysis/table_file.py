@@ -16,11 +16,6 @@ from clew.validate import BadInput
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
-def is_table(path: Path) -> bool:
-    """Whether the name ends like a file of rows."""
-    return path.suffix.lower() in READERS
-
-
 def read_rows(path: Path) -> pd.DataFrame:
     """Every cell as text without spaces around it; the index is the row's line in the file."""
     reader = READERS.get(path.suffix.lower())

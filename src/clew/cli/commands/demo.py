@@ -12,9 +12,10 @@ from rich.panel import Panel
 from rich.table import Table
 
 from clew.cli import QUESTION
-from clew.cli.commands.report import require_extra, write_page
+from clew.cli.commands.report import write_page
 from clew.cli.output import EXIT_FAILED, say
 from clew.cli.registry import register
+from clew.cli.results_source import require_extra
 from clew.suite import find_suite
 from clew.validate import whole_number
 
