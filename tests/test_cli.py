@@ -61,8 +61,9 @@ def test_without_a_word_it_helps() -> None:
     ("command", "shown"),
     [
         ("run", "SUITE"), ("train", "ENVIRONMENT"), ("status", "[STORE]"), ("show", "RUN"),
-        ("report", "[STORE]"), ("probe", "SUITE"), ("merge", "FROM INTO"), ("classify", "NAME"),
-        ("list", ""), ("bench", "{train}"), ("demo", ""),
+        ("report", "[STORE|FILE]"), ("export", "[STORE|FILE]"), ("probe", "SUITE"),
+        ("merge", "FROM INTO"), ("classify", "NAME"), ("list", ""), ("bench", "{train}"),
+        ("demo", ""),
     ],
 )  # fmt: skip
 def test_help_names_what_is_meant(command: str, shown: str) -> None:

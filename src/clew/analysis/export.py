@@ -93,7 +93,9 @@ def _publish(stage: Path, folder: Path, made: Mapping[str, str], force: bool) ->
     if not force:
         _refuse_foreign(folder, made, before)
     # until all are in place, both the old and the new content are ours
-    both = {name: before.get(name, []) + [made[name]] * (name in made) for name in {*before, *made}}
+    both = {name: list(sums) for name, sums in before.items()}
+    for name, checksum in made.items():
+        both.setdefault(name, []).append(checksum)
     _keep_written(folder, both)
     for name in made:
         move(stage / name, folder / name)

@@ -47,7 +47,10 @@ def read_source(path: Path, options: TableOptions, bars: Progress) -> StoreConte
     given = [name for name, value in options._asdict().items() if value]
     if given:
         flag = "--" + given[0].replace("_", "-")
-        raise BadInput(f"{flag} is for a file of results, and {str(path)!r} is a store's folder")
+        raise BadInput(
+            f"{flag} is for a file of results, and {str(path)!r} is a store's folder; name the "
+            "file before the options"
+        )
     opened = Store(path, read_only=True)
     return read_store(opened, lambda done, of: bars.update(task, completed=done, total=of))
 
