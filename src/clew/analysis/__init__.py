@@ -3,6 +3,8 @@
 Nothing here imports jax or the learner. Needs the extra `clew[report]`.
 """
 
+from clew.analysis.advice import advice, reason
+from clew.analysis.answer import Answer, answers
 from clew.analysis.from_store import StoreContents, read_store
 from clew.analysis.published import published, published_success
 from clew.analysis.results import Results
@@ -11,15 +13,19 @@ from clew.analysis.stats.task import Task, task, tasks
 from clew.analysis.verdict import Verdict, verdicts
 
 __all__ = [
+    "Answer",
     "Results",
     "Statistics",
     "StoreContents",
     "Task",
     "TaskStatistics",
     "Verdict",
+    "advice",
+    "answers",
     "published",
     "published_success",
     "read_store",
+    "reason",
     "task",
     "tasks",
     "verdicts",

@@ -30,6 +30,17 @@ def rate(value: float) -> str:
     return number(value, 2).removeprefix("0") if math.isfinite(value) else NOTHING
 
 
+def change(interval: Interval) -> str:
+    """A difference of success rates: '+.18 [+.10, +.25]'."""
+    written = [_signed_rate(x) for x in (interval.estimate, interval.low, interval.high)]
+    return f"{written[0]} [{written[1]}, {written[2]}]" if interval.known else written[0]
+
+
+def _signed_rate(value: float) -> str:
+    text = signed(value, 2)
+    return text[0] + text[1:].removeprefix("0") if math.isfinite(value) else text
+
+
 def bounds(interval: Interval, decimals: int = 3, plus: bool = False) -> str:
     """'[0.153, 0.175]', or nothing if there is no interval."""
     if not interval.known:

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from clew.analysis.results import ARM, RUN, Results
+from clew.analysis.stats.intervals import mean_interval
 from clew.analysis.stats.task import Values
 from clew.validate import BadInput
 
@@ -77,6 +78,28 @@ def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
     if not rows:
         raise BadInput(f"{environment} / {reward} has no learning curves")
     return pd.concat(rows, ignore_index=True)
+
+
+def still_rising(
+    results: Results, environment: str, reward: str, architecture: str, bonus: str
+) -> bool:
+    """Whether an arm's success in the last fifth of training is above that of the fifth before.
+
+    By a t interval over seeds; False without the curves of two seeds.
+    """
+    curves = _curves(results, environment, reward)
+    mine = curves[(curves["architecture"] == architecture) & (curves["bonus"] == bonus)]
+    rises = [
+        _rise(curve["success"].to_numpy(float))
+        for _, curve in mine.groupby(list(RUN), sort=True)
+        if len(curve) > 1
+    ]
+    return len(rises) > 1 and mean_interval(np.array(rises), (-1.0, 1.0)).low > 0
+
+
+def _rise(success: Values) -> float:
+    fifth = max(1, len(success) // 5)
+    return float(success[-fifth:].mean() - success[-2 * fifth : -fifth].mean())
 
 
 def aligned(curves: pd.DataFrame, value: str) -> tuple[Values, Values]:

@@ -86,16 +86,21 @@ def welch(bonus: Values, none: Values) -> Welch:
     if np.ptp(bonus) == np.ptp(none) == 0:
         why = "all seeds of both arms are equal"
         return Welch(without_interval(gain, n, "Welch t", why), math.nan, 0.0)
-    with warnings.catch_warnings():
-        # one arm may well have equal seeds, of which scipy warns
-        warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
-        test: Any = stats.ttest_ind(bonus, none, equal_var=False)
+    test = welch_test(bonus, none)
     low, high = test.confidence_interval(LEVEL)
     interval = Interval(gain, max(float(low), -1.0), min(float(high), 1.0), n, "Welch t")
     error = float(np.hypot(stats.sem(bonus), stats.sem(none)))
     # the chance of a significant result of the wrong sign is left out: it is below 1e-4
     detectable = float(special.nctdtrinc(test.df, 1 - POWER, t_quantile(test.df))) * error
     return Welch(interval, float(test.pvalue), detectable)
+
+
+def welch_test(bonus: Values, none: Values) -> Any:
+    """scipy's, for arms of which one has some spread."""
+    with warnings.catch_warnings():
+        # one arm may well have equal seeds, of which scipy warns
+        warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
+        return stats.ttest_ind(bonus, none, equal_var=False)
 
 
 def half_width(variances: Sequence[float], n: Sequence[int]) -> float:

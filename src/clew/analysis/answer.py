@@ -1,0 +1,196 @@
+"""The answer: does the bonus help this agent on this task, and what holds it back without one?
+
+Found by intervention. An agent has its own memory or is *given* what a perfect memory would hold
+(the control `Given`), and has the bonus or not: four arms, and what each adds to the plain agent.
+The rules are `held_back_by`; `docs/answer.md` states them with their error rates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Literal
+
+from clew.analysis.names import NONE
+from clew.analysis.results import Results
+from clew.analysis.statistics import Statistics
+from clew.analysis.stats.curves import still_rising
+from clew.analysis.stats.effects import MARGIN, SEEDS, Effect, Said, effect
+from clew.analysis.stats.intervals import Interval, holm, mean_interval
+from clew.analysis.stats.task import Pair, Task
+from clew.validate import BadInput, finite_number
+
+HeldBackBy = Literal[
+    "nothing", "exploration", "memory", "both", "something else", "cannot be told"
+]  # fmt: skip
+Place = Literal["own", "own + bonus", "given", "given + bonus"]
+"""The four arms: the agent's own memory or given memory, without a bonus or with it."""
+EXCLUDED: tuple[Said, ...] = ("does not matter", "hurts")
+
+
+def held_back_by(
+    *,
+    bonus: Said,
+    memory: Said,
+    both: Said,
+    bonus_over_memory: Said,
+    bonus_on_memory: Said,
+    memory_on_bonus: Said,
+    solved: bool,
+) -> HeldBackBy:
+    """What holds an agent back without a bonus; the first rule that holds.
+
+    `bonus`, `memory` and `both` are what the bonus alone, given memory alone and the two together
+    do to it; `bonus_over_memory` compares the first two; the last two are what the bonus adds once
+    memory is given, and what given memory adds once there is a bonus. `solved` says that the agent
+    is near the top of the scale as it is.
+    """
+    if bonus == memory == "helps":
+        return "both"
+    if bonus == "helps" and (memory in EXCLUDED or bonus_over_memory == "helps"):
+        return "exploration"
+    if memory == "helps" and (bonus in EXCLUDED or bonus_over_memory == "hurts"):
+        return "memory"
+    if "helps" in (bonus, memory):
+        return "cannot be told"
+    if solved:
+        return "nothing"
+    if both == bonus_on_memory == memory_on_bonus == "helps":
+        return "both"
+    if bonus in EXCLUDED and memory in EXCLUDED and both in EXCLUDED:
+        return "something else"
+    return "cannot be told"
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """For one agent, one task and one bonus."""
+
+    environment: str
+    reward: str
+    agent: str
+    bonus: str
+    margin: float
+    """Differences inside ±this do not matter."""
+    success: Mapping[Place, Interval]
+    """Of the arms that were trained: mean over seeds, 95%."""
+    effect: Effect
+    """What the bonus does to the agent."""
+    memory: Effect | None
+    """What given memory does to it without a bonus; None without such an arm, as below."""
+    both: Effect | None
+    """What the two do together."""
+    bonus_over_memory: Effect | None
+    bonus_on_memory: Effect | None
+    """What the bonus does once memory is given."""
+    memory_on_bonus: Effect | None
+    """What given memory does once there is a bonus."""
+    over_memoryless: Effect | None
+    """How much better the agent is than the one without a memory, without a bonus."""
+    solved: bool
+    """Whether the agent without a bonus is near the top of the scale."""
+    rising: bool
+    """Whether its success was still rising when training ended."""
+
+    @cached_property
+    def held_back_by(self) -> HeldBackBy:
+        """What holds it back without the bonus. Without the Given arm: as far as can be said."""
+        return held_back_by(
+            bonus=self.effect.said,
+            memory=_said(self.memory),
+            both=_said(self.both),
+            bonus_over_memory="helps" if self.memory is None else _said(self.bonus_over_memory),
+            bonus_on_memory=_said(self.bonus_on_memory),
+            memory_on_bonus=_said(self.memory_on_bonus),
+            solved=self.solved,
+        )
+
+    @property
+    def intervened(self) -> bool:
+        """Whether the agent's memory was replaced by a given one, without a bonus."""
+        return self.memory is not None
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of the arms with and without the bonus."""
+        return self.effect.interval.n
+
+    @property
+    def needed(self) -> int | None:
+        """Seeds an arm that would probably settle what is open; None if that is not known."""
+        asked = [e for e in (self.effect, self.memory, self.both) if e is not None]
+        wanted = [e.needed for e in asked if e.said == "cannot be told"]
+        return None if not wanted or None in wanted else max(n for n in wanted if n is not None)
+
+
+def answers(statistics: Statistics, margin: float = MARGIN) -> list[Answer]:
+    """One for every task, bonus and agent that has runs with the bonus and without."""
+    if not 0 < finite_number("margin", margin) < 1:
+        raise BadInput(f"margin={margin!r} is not valid; it must be between 0 and 1")
+    return [a for t in statistics.tasks for a in of_task(t.task, margin, statistics.usual)]
+
+
+def of_task(task: Task, margin: float = MARGIN, curves: Results | None = None) -> list[Answer]:
+    """Of one task; the effects of all its agents and bonuses are corrected together (Holm)."""
+    asked = [(a, b) for b in task.bonuses for a in _agents(task, b)]
+    effects = [effect(task.arms[a, b], task.arms[a, NONE], margin) for a, b in asked]
+    corrected = holm([e.p for e in effects])
+    return [
+        _answer(task, a, b, e.corrected(p), margin, curves)
+        for (a, b), e, p in zip(asked, effects, corrected, strict=True)
+    ]
+
+
+def _agents(task: Task, bonus: str) -> tuple[str, ...]:
+    """All but the upper control, which is the agent only if it is alone.
+
+    The lower control is one of them: if memory does not hold it back, the task needs none.
+    """
+    return task.both(bonus, task.with_lower) or task.both(bonus, task.architectures)
+
+
+def _answer(
+    task: Task, agent: str, bonus: str, of_bonus: Effect, margin: float, curves: Results | None
+) -> Answer:
+    places: dict[Place, Pair] = {"own": (agent, NONE), "own + bonus": (agent, bonus)}
+    if agent != task.upper:
+        places |= {"given": (task.upper, NONE), "given + bonus": (task.upper, bonus)}
+    there: dict[Place, Pair] = {p: arm for p, arm in places.items() if arm in task.arms}
+
+    def compared(after: Place, before: Place) -> Effect | None:
+        if after not in there or before not in there:
+            return None
+        return effect(task.arms[there[after]], task.arms[there[before]], margin)
+
+    memory, both = compared("given", "own"), compared("given + bonus", "own")
+    # two more questions about the same agent, corrected together
+    ps = holm([e.p for e in (memory, both) if e is not None])
+    memory = memory and memory.corrected(ps[0])
+    both = both and both.corrected(ps[-1])
+    lower = (task.lower, NONE)
+    own = mean_interval(task.arms[agent, NONE])
+    return Answer(
+        environment=task.environment,
+        reward=task.reward,
+        agent=agent,
+        bonus=bonus,
+        margin=margin,
+        success={place: mean_interval(task.arms[arm]) for place, arm in there.items()},
+        effect=of_bonus,
+        memory=memory,
+        both=both,
+        bonus_over_memory=compared("own + bonus", "given"),
+        bonus_on_memory=compared("given + bonus", "given"),
+        memory_on_bonus=compared("given + bonus", "own + bonus"),
+        over_memoryless=effect(task.arms[agent, NONE], task.arms[lower], margin)
+        if lower in task.arms and agent != task.lower
+        else None,
+        solved=own.n[0] >= SEEDS and own.low >= 1 - 2 * margin,
+        rising=curves is not None
+        and still_rising(curves, task.environment, task.reward, agent, NONE),
+    )
+
+
+def _said(found: Effect | None) -> Said:
+    return "cannot be told" if found is None else found.said

@@ -1,0 +1,114 @@
+"""What a change does to an agent: helps, hurts, does not matter, or cannot be told yet."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import math
+from typing import Literal
+
+import numpy as np
+from scipy import special, stats
+
+from clew.analysis.stats.intervals import LEVEL, POWER, Interval, welch, welch_test
+from clew.analysis.stats.task import Values
+
+Said = Literal["helps", "hurts", "does not matter", "cannot be told"]
+MARGIN = 0.05
+"""A difference inside ±this does not matter, unless another margin is given."""
+SEEDS = 3
+"""With fewer seeds in an arm nothing is concluded."""
+EQUIVALENT_SEEDS = 5
+"""With fewer, no difference is said not to matter: seeds that happen to agree would pass."""
+MOST = 1000
+"""Seeds beyond which no number is given."""
+ALPHA = 1 - LEVEL
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """The mean of one arm minus the mean of another, and what the seeds say of it."""
+
+    interval: Interval
+    """95%, Welch's t."""
+    p: float
+    """That the means differ: two-sided, Welch; with `corrected`, after Holm."""
+    equivalent: bool
+    """Whether two one-sided tests at 5% put the difference inside ±margin."""
+    std: float
+    """Of the seeds of an arm: both arms' variances, averaged."""
+    margin: float
+
+    @property
+    def needed(self) -> int | None:
+        """Seeds an arm that would probably tell (80%); None for too few seeds, or over `MOST`."""
+        if min(self.interval.n) < SEEDS:
+            return None
+        return seeds_needed(abs(self.interval.estimate), self.std, self.margin)
+
+    @property
+    def said(self) -> Said:
+        """Tried in this order: equivalence, then a difference; else it cannot be told."""
+        if self.equivalent:
+            return "does not matter"
+        if self.p < ALPHA:
+            return "helps" if self.interval.estimate > 0 else "hurts"
+        return "cannot be told"
+
+    @property
+    def helps(self) -> bool:
+        """Short for the commonest question."""
+        return self.said == "helps"
+
+    @property
+    def excluded(self) -> bool:
+        """Whether the seeds speak against any help that matters."""
+        return self.said in ("does not matter", "hurts")
+
+    def corrected(self, p: float) -> Effect:
+        """The same with the p-value that a correction for several questions gave."""
+        return dataclasses.replace(self, p=p)
+
+
+def effect(after: Values, before: Values, margin: float = MARGIN) -> Effect:
+    """Compare two arms, whose seeds are not paired."""
+    test = welch(after, before)
+    interval, n = test.interval, (len(after), len(before))
+    if min(n) < SEEDS:
+        return Effect(interval, math.nan, False, math.nan, margin)
+    enough = min(n) >= EQUIVALENT_SEEDS
+    if not interval.known:
+        # no arm has any spread: the difference is what it is, and permutations are what can be
+        # counted (2 of them are as extreme as what was seen)
+        p = min(1.0, 2 / special.comb(sum(n), n[0])) if interval.estimate else 1.0
+        exact = dataclasses.replace(interval, low=interval.estimate, high=interval.estimate)
+        return Effect(exact, float(p), enough and abs(exact.estimate) < margin, 0.0, margin)
+    std = math.sqrt((np.var(after, ddof=1) + np.var(before, ddof=1)) / 2)
+    return Effect(interval, test.p, enough and _inside(after, before, margin), std, margin)
+
+
+def seeds_needed(gap: float, std: float, margin: float) -> int | None:
+    """Seeds an arm after which one of the tests decides, with 80% probability.
+
+    If the difference seen is larger than the margin, until that difference is significant; if
+    not, until a true difference of 0 is shown to be inside ±margin.
+    """
+    least = SEEDS if gap > margin else EQUIVALENT_SEEDS
+    tried = range(least, MOST + 1)
+    found = bisect.bisect_left(tried, POWER, key=lambda n: _power(n, gap, std, margin))
+    return tried[found] if found < len(tried) else None
+
+
+def _power(n: int, gap: float, std: float, margin: float) -> float:
+    freedom, error = 2 * n - 2, max(std * math.sqrt(2 / n), 1e-9)
+    if gap > margin:
+        return float(stats.nct.sf(stats.t.ppf((1 + LEVEL) / 2, freedom), freedom, gap / error))
+    critical = stats.t.ppf(LEVEL, freedom)
+    return float(2 * stats.t.cdf(margin / error - critical, freedom) - 1)
+
+
+def _inside(after: Values, before: Values, margin: float) -> bool:
+    """Two one-sided tests (Schuirmann 1987), each at 5%: the 90% interval lies inside ±margin."""
+    test = welch_test(after, before)
+    low, high = test.confidence_interval(1 - 2 * ALPHA)
+    return bool(-margin < low and high < margin)

@@ -1,0 +1,261 @@
+"""The decision: a table of cases, the same cases from seeds, and how often it is wrong."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.weightstats import ttost_ind
+
+from clew.analysis import Results, Statistics, advice, answers, reason
+from clew.analysis.answer import Answer, held_back_by, of_task
+from clew.analysis.stats.effects import EQUIVALENT_SEEDS, SEEDS, Said, effect, seeds_needed
+from clew.analysis.stats.task import Task, Values
+from clew.validate import BadInput
+
+HELPS, HURTS, EVEN, OPEN = "helps", "hurts", "does not matter", "cannot be told"
+SAID: tuple[Said, ...] = (HELPS, HURTS, EVEN, OPEN)
+
+# bonus, memory, both, bonus over memory, bonus on memory, memory on bonus, solved → held back by
+CASES = [
+    (HELPS, EVEN, HELPS, HELPS, HELPS, EVEN, False, "exploration"),
+    (HELPS, HURTS, HELPS, HELPS, HELPS, EVEN, False, "exploration"),
+    (HELPS, OPEN, HELPS, HELPS, HELPS, EVEN, False, "exploration"),
+    (HELPS, OPEN, HELPS, OPEN, HELPS, EVEN, False, "cannot be told"),
+    (EVEN, HELPS, HELPS, HURTS, EVEN, HELPS, False, "memory"),
+    (HURTS, HELPS, HELPS, HURTS, HURTS, HELPS, False, "memory"),
+    (OPEN, HELPS, HELPS, HURTS, EVEN, HELPS, False, "memory"),
+    (OPEN, HELPS, HELPS, OPEN, EVEN, OPEN, False, "cannot be told"),
+    (HELPS, HELPS, HELPS, OPEN, HELPS, HELPS, False, "both"),
+    (HELPS, HELPS, HELPS, HELPS, EVEN, EVEN, False, "both"),
+    (EVEN, EVEN, HELPS, EVEN, HELPS, HELPS, False, "both"),
+    (OPEN, OPEN, HELPS, OPEN, HELPS, HELPS, False, "both"),
+    (OPEN, OPEN, HELPS, OPEN, HELPS, OPEN, False, "cannot be told"),
+    (EVEN, EVEN, EVEN, EVEN, EVEN, EVEN, True, "nothing"),
+    (OPEN, EVEN, OPEN, OPEN, EVEN, EVEN, True, "nothing"),
+    (HURTS, EVEN, HURTS, HURTS, HURTS, EVEN, True, "nothing"),
+    (EVEN, EVEN, EVEN, EVEN, EVEN, EVEN, False, "something else"),
+    (HURTS, EVEN, HURTS, HURTS, HURTS, EVEN, False, "something else"),
+    (EVEN, EVEN, OPEN, EVEN, OPEN, OPEN, False, "cannot be told"),
+    (OPEN, OPEN, OPEN, OPEN, OPEN, OPEN, False, "cannot be told"),
+]
+INPUTS = (
+    "bonus", "memory", "both", "bonus_over_memory", "bonus_on_memory", "memory_on_bonus", "solved",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_table_of_cases(case: tuple) -> None:
+    assert decide(case[:-1]) == case[-1]
+
+
+def decide(inputs: tuple[Any, ...]) -> str:
+    return held_back_by(**dict(zip(INPUTS, inputs, strict=True)))
+
+
+def test_every_combination_has_one_answer_that_its_evidence_allows() -> None:
+    for said in itertools.product(*[SAID] * 6, (False, True)):
+        inputs = dict(zip(INPUTS, said, strict=True))
+        found = decide(said)
+        if found == "exploration":
+            assert inputs["bonus"] == HELPS != inputs["memory"]
+        if found == "memory":
+            assert inputs["memory"] == HELPS != inputs["bonus"]
+        if found == "both":
+            assert HELPS in (inputs["bonus"], inputs["both"])
+        if found in ("nothing", "something else"):
+            assert HELPS not in (inputs["bonus"], inputs["memory"])
+
+
+def table(**arms: tuple[float, float] | list[float]) -> Results:
+    """Arms `AGENT_BONUS` of (mean, standard deviation) over eight seeds, or of these seeds."""
+    rows = []
+    for name, about in arms.items():
+        agent, bonus = name.split("_")
+        spread = stats.norm.ppf((np.arange(8) + 0.5) / 8)
+        seeds = np.clip(about[0] + about[1] * spread, 0, 1) if isinstance(about, tuple) else about
+        rows += [
+            {
+                "environment": "Maze", "reward": "sparse", "architecture": agent, "bonus": bonus,
+                "seed": seed, "tail_mean": value, "status": "finished",
+            }
+            for seed, value in enumerate(seeds)
+        ]  # fmt: skip
+    return Results.from_frames(pd.DataFrame(rows))
+
+
+def answer(**arms: tuple[float, float] | list[float]) -> Answer:
+    (found,) = answers(Statistics(table(**arms)))
+    return found
+
+
+def test_one_agent_gets_a_full_answer_about_the_bonus() -> None:
+    found = answer(GRU_none=(0.2, 0.05), GRU_e3b=(0.8, 0.05))
+    assert found.effect.said == HELPS
+    assert advice(found).startswith("Use E3B: +.60 [+.5")
+    assert not found.intervened
+    assert "a Given arm would tell" in reason(found)
+
+
+@pytest.mark.parametrize(
+    ("own", "with_bonus", "given_", "with_both", "expected", "words"),
+    [
+        (0.2, 0.8, 0.2, 0.8, "exploration", "not memory"),
+        (0.2, 0.5, 0.2, 0.9, "exploration", "what holds it back next"),
+        (0.3, 0.3, 0.9, 0.9, "memory", "Memory is the bottleneck"),
+        (0.3, 0.1, 0.9, 0.5, "memory", "Memory is the bottleneck"),
+        (0.1, 0.1, 0.1, 0.9, "both", "neither alone"),
+        (0.1, 0.4, 0.5, 0.9, "both", "each hold it back"),
+        (0.97, 0.97, 0.97, 0.97, "nothing", "Nothing holds it back"),
+        (0.02, 0.02, 0.02, 0.02, "something else", "optimisation, capacity and budget"),
+        (0.5, 0.5, 0.5, 0.5, "something else", "Neither memory nor exploration"),
+    ],
+)
+def test_intervention(
+    own: float, with_bonus: float, given_: float, with_both: float, expected: str, words: str
+) -> None:
+    found = answer(
+        GRU_none=(own, 0.02),
+        GRU_e3b=(with_bonus, 0.02),
+        Given_none=(given_, 0.02),
+        Given_e3b=(with_both, 0.02),
+    )
+    assert found.held_back_by == expected
+    assert words in reason(found)
+
+
+def test_harm_is_called_harm() -> None:
+    found = answer(GRU_none=(0.8, 0.05), GRU_e3b=(0.4, 0.05))
+    assert advice(found).startswith("Do not use E3B: −.40")
+
+
+def test_floor_and_ceiling_are_not_the_same_null() -> None:
+    low = answer(GRU_none=(0.02, 0.01), GRU_e3b=(0.02, 0.01), Memoryless_none=(0.02, 0.01))
+    high = answer(GRU_none=(0.98, 0.01), GRU_e3b=(0.98, 0.01), Memoryless_none=(0.3, 0.01))
+    assert low.effect.said == high.effect.said == EVEN
+    assert (low.held_back_by, high.held_back_by) == ("cannot be told", "nothing")
+    assert "no better than the agent without a memory" in reason(low)
+    assert "hardly ever succeeds" in reason(low)
+
+
+def test_few_seeds_say_how_many_would_tell() -> None:
+    found = answer(GRU_none=[0.2, 0.5, 0.4], GRU_e3b=[0.3, 0.6, 0.6])
+    assert found.effect.said == OPEN
+    assert f"about {found.effect.needed} seeds an arm would tell" in advice(found)
+    single = answer(GRU_none=[0.2], GRU_e3b=[0.9])
+    assert advice(single) == f"Train at least {SEEDS} seeds with E3B and without: +.70."
+
+
+def test_seeds_without_any_spread() -> None:
+    """All 0 against all 1: no variance to judge by, and yet plain enough with five seeds."""
+    assert answer(GRU_none=[0.0] * 5, GRU_e3b=[1.0] * 5).effect.said == HELPS
+    assert answer(GRU_none=[0.0] * 3, GRU_e3b=[1.0] * 3).effect.said == OPEN
+    assert answer(GRU_none=[0.0] * 5, GRU_e3b=[0.0] * 5).effect.said == EVEN
+    assert answer(GRU_none=[0.0] * 3, GRU_e3b=[0.0] * 3).effect.said == OPEN
+
+
+def test_given_memory_is_no_agent_unless_alone() -> None:
+    found = answers(
+        Statistics(table(GRU_none=(0.2, 0.1), GRU_e3b=(0.3, 0.1), Memoryless_none=(0.1, 0.1),
+                         Memoryless_e3b=(0.1, 0.1), Given_none=(0.9, 0.1), Given_e3b=(0.9, 0.1)))
+    )  # fmt: skip
+    assert [a.agent for a in found] == ["GRU", "Memoryless"]
+    alone = answer(Given_none=(0.2, 0.1), Given_e3b=(0.3, 0.1))
+    assert (alone.agent, alone.intervened) == ("Given", False)
+
+
+def test_a_curve_that_still_rises_is_said() -> None:
+    results = table(GRU_none=(0.5, 0.02), GRU_e3b=(0.5, 0.02), Given_none=(0.5, 0.02),
+                    Given_e3b=(0.5, 0.02))  # fmt: skip
+    names = ["environment", "reward", "architecture", "bonus", "bonus_coef", "seed"]
+    curves = pd.concat(
+        [
+            results.runs[names].assign(steps=k * 1000, success=0.04 * k + 0.001 * (k % 3))
+            for k in range(10)
+        ]
+    )
+    again = Results.from_frames(results.runs, curves)
+    (found,) = answers(Statistics(again))
+    assert found.held_back_by == "something else"
+    assert "still rising" in reason(found)
+    (flat,) = answers(Statistics(Results.from_frames(results.runs, curves.assign(success=0.5))))
+    assert not flat.rising
+
+
+def test_margin_must_be_a_share() -> None:
+    with pytest.raises(BadInput, match="margin"):
+        answers(Statistics(table(GRU_none=(0.5, 0.1), GRU_e3b=(0.5, 0.1))), margin=0)
+
+
+values = st.lists(st.floats(0, 1), min_size=EQUIVALENT_SEEDS, max_size=9)
+
+
+@given(values, values)
+def test_effects_agree_with_statsmodels(after: list[float], before: list[float]) -> None:
+    a, b = np.array(after), np.array(before)
+    found = effect(a, b)
+    assume(a.std() + b.std() > 1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        p, _, _ = ttost_ind(a, b, -0.05, 0.05, usevar="unequal")
+    assert found.equivalent == (p < 0.05) or abs(p - 0.05) < 1e-6
+    assert found.interval.low <= found.interval.estimate <= found.interval.high
+
+
+def test_seeds_needed_agrees_with_statsmodels() -> None:
+    rng = np.random.default_rng(0)
+    for gap, std in zip(rng.uniform(0.06, 0.3, 20), rng.uniform(0.2, 0.3, 20), strict=True):
+        theirs = TTestIndPower().solve_power(gap / std, alpha=0.05, power=0.8)
+        assert seeds_needed(gap, std, 0.05) == max(SEEDS, int(np.ceil(theirs)))
+    assert seeds_needed(0.06, 3.0, 0.05) is None
+
+
+def test_seeds_needed_for_equivalence_are_enough() -> None:
+    rng = np.random.default_rng(1)
+    n = seeds_needed(0.0, 0.05, 0.05)
+    assert n is not None
+    shown = [effect(*rng.normal(0.5, 0.05, (2, n))).equivalent for _ in range(400)]
+    assert 0.7 < np.mean(shown) < 0.92
+
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Values]
+ARMS = [(agent, bonus) for agent in ("GRU", "Given") for bonus in ("none", "e3b")]
+SHAPES: dict[str, Draw] = {
+    "narrow": lambda rng, size: rng.normal(0.5, 0.03, size),
+    "ceiling": lambda rng, size: rng.beta(9.5, 0.5, size),
+    "floor": lambda rng, size: np.where(
+        rng.uniform(size=size) < 0.7, 0, rng.uniform(0, 0.15, size)
+    ),
+    "all or nothing": lambda rng, size: (rng.uniform(size=size) < 0.3).astype(float),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n", [5, 10])
+def test_no_effect_is_rarely_called_one(shape: str, n: int) -> None:
+    """Four arms of one population: wrong in at most 5% (three standard errors of 1,000)."""
+    rng = np.random.default_rng(n)
+    helps, held = 0, 0
+    for _ in range(1000):
+        own, bonus, given_, both = np.clip(SHAPES[shape](rng, (4, n)), 0, 1)
+        arms = [own, bonus, given_, both]
+        (found,) = of_task(Task("Maze", "sparse", dict(zip(ARMS, arms, strict=True))))
+        helps += found.effect.said == HELPS
+        held += found.held_back_by in ("exploration", "memory", "both")
+    assert helps / 1000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)
+    assert held / 1000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)
+
+
+def test_a_certain_but_tiny_effect_does_not_matter() -> None:
+    small = effect(np.full(8, 0.52) + np.linspace(0, 1e-3, 8), np.full(8, 0.5))
+    assert small.p < 1e-6
+    assert small.said == EVEN
