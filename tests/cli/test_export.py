@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 import clew
-from clew.analysis import read_store
+from clew.analysis import read_store, read_table
 from clew.analysis.as_json import SCHEMA, plain
-from clew.analysis.from_table import read_table
 from clew.analysis.stats.intervals import Interval
 from clew.cli.parsing import parse
 from clew.store import Store
@@ -76,6 +75,11 @@ def test_json_is_all_that_is_printed(table: Path) -> None:
     assert arm["mean"]["estimate"] == pytest.approx(330 / 500)
     gain = next(g for g in task["gains"] if g["architecture"] == "LSTM")
     assert gain["interval"]["estimate"] == pytest.approx(0.4)
+    answer = next(a for a in found["answers"] if a["agent"] == "LSTM")
+    assert (answer["effect"]["said"], answer["held_back_by"]) == ("helps", "exploration")
+    assert answer["effect"]["interval"] == gain["interval"]
+    assert "+.40" in answer["advice"]
+    assert answer["reason"]
     (verdict,) = found["verdicts"]
     assert verdict["task"] == {"environment": "Maze", "reward": "native"}
     assert verdict["spread"]["ratio"]["estimate"] is None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import importlib.util
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import clew
+from clew.analysis.advice import advice, reason
+from clew.analysis.answer import answers
 from clew.analysis.names import NONE
 from clew.analysis.results import records
 from clew.analysis.statistics import Statistics, TaskStatistics
@@ -36,7 +37,10 @@ def document(statistics: Statistics, notes: Sequence[str] = ()) -> dict[str, Any
     whole = {
         "schema": SCHEMA,
         "clew": clew.__version__,
-        "answers": _answers(statistics),
+        "answers": [
+            {**plain(answer), "advice": advice(answer), "reason": reason(answer)}
+            for answer in answers(statistics)
+        ],
         "verdicts": verdicts(statistics),
         "tasks": [_task(statistics, found) for found in statistics.tasks],
         "notes": list(notes),
@@ -46,7 +50,10 @@ def document(statistics: Statistics, notes: Sequence[str] = ()) -> dict[str, Any
 
 
 def plain(value: object) -> Any:
-    """A value in types that JSON has: dataclasses by their fields, NaN and infinity as None."""
+    """A value in types that JSON has; NaN and infinity are None.
+
+    A dataclass is an object of its fields and properties.
+    """
     match value:
         case None | bool() | int() | str():
             return value
@@ -56,7 +63,8 @@ def plain(value: object) -> Any:
             return plain(value.tolist())
         case Interval():
             found = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-            return found if value.why_not else {k: v for k, v in found.items() if k != "why_not"}
+            why_not = found.pop("why_not")
+            return {**found, "why_not": why_not} if why_not else found
         case Task():
             return {"environment": value.environment, "reward": value.reward}
         case pd.DataFrame():
@@ -66,16 +74,12 @@ def plain(value: object) -> Any:
         case list() | tuple():
             return [plain(item) for item in value]
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+            named = [f.name for f in dataclasses.fields(value)]
+            found = vars(type(value)).items()
+            named += [name for name, kind in found if isinstance(kind, property | cached_property)]
+            return {name: plain(getattr(value, name)) for name in named if name[0] != "_"}
         case _:
             raise TypeError(f"{type(value).__name__} has no form in JSON")
-
-
-def _answers(statistics: Statistics) -> list[object]:
-    """The place where the answers of `clew.analysis.answer` enter the document."""
-    if importlib.util.find_spec("clew.analysis.answer") is None:
-        return []
-    return list(importlib.import_module("clew.analysis.answer").answers(statistics))
 
 
 def _task(statistics: Statistics, found: TaskStatistics) -> dict[str, object]:

@@ -12,8 +12,7 @@ from clew.store import Store
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.analysis import StoreContents
-    from clew.analysis.from_table import TableContents
+    from clew.analysis import StoreContents, TableContents
 
 NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -35,8 +34,7 @@ def is_file_of_rows(path: Path) -> bool:
 
 def read_source(path: Path, options: TableOptions, bars: Progress) -> StoreContents | TableContents:
     """Everything that is there."""
-    from clew.analysis import read_store
-    from clew.analysis.from_table import read_table
+    from clew.analysis import read_store, read_table
     from clew.analysis.score_range import parse_ranges
 
     task = bars.add_task(f"reading {path}", total=None)

@@ -18,8 +18,7 @@ from clew.store.atomic import write
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.analysis import StoreContents
-    from clew.analysis.from_table import TableContents
+    from clew.analysis import StoreContents, TableContents
     from clew.analysis.report.page import Extras
 
 PAPER = "paper"
