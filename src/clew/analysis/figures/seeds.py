@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from clew.analysis.figures.style import INK, bonus_style, legend, panels, styled, success_axis
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.task import Task, Values
+from clew.analysis.stats.task import Task, Values, all_bonuses
 from clew.validate import BadInput
 
 
@@ -18,16 +18,17 @@ def strips(statistics: Statistics) -> Figure:
     group = [found.task for found in statistics.tasks]
     if not group:
         raise BadInput("no run is finished: there is no seed to draw")
+    bonuses = all_bonuses(group)
     with styled():
         figure, grid = panels(len(group), 5.4, 1.45, across=2)
         for axes, task in zip(grid, group, strict=True):
-            _panel(axes, task)
+            _panel(axes, task, bonuses)
         figure.supylabel("success", fontsize=8)
         legend(figure, grid, loc="outside upper right", fontsize=8)
     return figure
 
 
-def _panel(axes: Axes, task: Task) -> None:
+def _panel(axes: Axes, task: Task, among: tuple[str, ...]) -> None:
     bonuses = (NONE, *task.bonuses)
     step = 0.8 / len(bonuses)
     for i, a in enumerate(task.architectures):
@@ -36,7 +37,7 @@ def _panel(axes: Axes, task: Task) -> None:
                 continue
             values = task.arms[a, b]
             x = i + (j - (len(bonuses) - 1) / 2) * step
-            colour, _, mark = bonus_style(b)
+            colour, _, mark = bonus_style(b, among)
             label = bonus_label(b) if i == 0 else None
             axes.plot(
                 x + beeswarm(values, step / 9), values, mark, color=colour, markersize=2.9,

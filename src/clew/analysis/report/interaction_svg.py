@@ -36,10 +36,10 @@ def panel(verdict: Verdict) -> str:
     for i, a in enumerate(chosen):
         shift = 0.07 * (i - (len(chosen) - 1) / 2)
         arms = task.arms[a, NONE], task.arms[a, bonus]
-        parts.append(_architecture(a, shift, arms, bonus, dotted=a not in task.memories))
+        parts.append(_architecture(a, shift, arms, bonus, chosen, dotted=a not in task.memories))
         ends.append(float(arms[1].mean()))
     for y, a in zip(apart(ends, 0.075), chosen, strict=True):
-        colour, _ = architecture_style(a)
+        colour, _ = architecture_style(a, chosen)
         at = f'x="{WIDTH - RIGHT + 6}" y="{_y(y) + 3:.1f}"'
         parts.append(f'<text {at} fill="{colour}">{escape(a)}</text>')
     said = f"{task.label}, {bonus_label(bonus)}: {verdict.pattern}"
@@ -78,8 +78,10 @@ def _bar(place: float, arms: list) -> str:
     return f'<path class="sep" {path}><title>{said}</title></path>'
 
 
-def _architecture(name: str, shift: float, arms: tuple, bonus: str, *, dotted: bool) -> str:
-    colour, mark = architecture_style(name)
+def _architecture(
+    name: str, shift: float, arms: tuple, bonus: str, among: tuple[str, ...], *, dotted: bool
+) -> str:
+    colour, mark = architecture_style(name, among)
     shape = _MARKS.get(mark, _MARKS["o"])
     parts = [f'<g fill="{colour}" color="{colour}">']
     for place, values, label in zip((0, 1), arms, (NONE, bonus), strict=True):
