@@ -18,6 +18,7 @@ from clew.analysis import Results, Statistics, published, verdicts
 from clew.analysis.as_json import document
 from clew.analysis.export import _write_data
 from clew.analysis.from_table import TableContents, read_table
+from clew.analysis.report import page
 from clew.analysis.score_range import Range, parse_ranges
 from clew.analysis.table_file import READERS
 from clew.cli.results_source import TABLE_SUFFIXES
@@ -159,6 +160,15 @@ def test_runs_that_end_early_are_told(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "x.csv", index=False)
     found = read_table(tmp_path / "x.csv", ranges={None: (0, 10)})
     assert found.notes[-1].startswith("The runs of Maze / native end between 10,000 and 20,000")
+
+
+@pytest.mark.filterwarnings("error")
+def test_episodes_that_end_at_any_step_are_drawn(tmp_path: Path) -> None:
+    frame = over_time()
+    steps = np.random.default_rng(0).integers(0, 30_000, len(frame))
+    frame.assign(global_step=steps).to_csv(tmp_path / "x.csv", index=False)
+    found = read_table(tmp_path / "x.csv", ranges={None: (0, 10)})
+    assert "Maze" in page(Statistics(found.results, 50, 50))
 
 
 def test_a_run_that_failed_is_listed_and_left_out(tmp_path: Path) -> None:
