@@ -34,11 +34,29 @@ def reason(answer: Answer) -> str:
     return " ".join(part for part in parts if part)
 
 
-def label(answer: Answer) -> str:
-    """What holds it back, in a word or two, for a table."""
+def in_brief(answer: Answer) -> str:
+    """What to do, in a few words for a table or a picture."""
+    bonus = bonus_label(answer.bonus)
+    return {
+        "helps": f"use {bonus}",
+        "hurts": f"avoid {bonus}",
+        "does not matter": f"{bonus}: no matter",
+        "cannot be told": f"{bonus}: too few seeds",
+    }[answer.effect.said]
+
+
+def needs(answer: Answer) -> str:
+    """What would mend what holds it back, in a few words."""
     if answer.held_back_by == "exploration" and not answer.intervened:
-        return "exploration, at least"
-    return answer.held_back_by
+        return "needs exploration at least"
+    return {
+        "nothing": "needs neither",
+        "exploration": "needs exploration",
+        "memory": "needs memory",
+        "both": "needs both",
+        "something else": "needs something else",
+        "cannot be told": "need not clear",
+    }[answer.held_back_by]
 
 
 def _nothing(answer: Answer) -> str:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
+from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
 from clew.envs.worlds.memory_s import SIZES
 from clew.envs.worlds.memory_s.layout import KEY
@@ -159,6 +160,12 @@ class MemoryS(Environment[Level, CorridorState]):
         from clew.envs.worlds.memory_s.latents import Cue
 
         return Cue(self)
+
+    def knowledge(self) -> Knowledge[PyTree[Array]]:
+        """What is still possible: objects and pose."""
+        from clew.envs.worlds.memory_s.knowledge import Possible
+
+        return Possible(self)
 
     def enumeration(self, priced: Set[str]) -> Enumeration[CorridorState]:
         """Objects and pose."""

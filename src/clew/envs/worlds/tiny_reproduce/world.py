@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
+from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
 from clew.envs.worlds.tiny_reproduce.picture import draw
 from clew.validate import one_of, whole_number
@@ -159,6 +160,12 @@ class TinyReproduce(Environment[Level, SequenceState]):
         from clew.envs.worlds.tiny_reproduce.latents import Remaining
 
         return Remaining(self)
+
+    def knowledge(self) -> Knowledge[PyTree[Array]]:
+        """The tokens that are still to be played."""
+        from clew.envs.worlds.tiny_reproduce.knowledge import ToPlay
+
+        return ToPlay(self)
 
     def enumeration(self, priced: Set[str]) -> Enumeration[SequenceState]:
         """Sequence and place in it."""

@@ -1,0 +1,13 @@
+"""Given memory: the control that says what can be done with a perfect one."""
+
+from __future__ import annotations
+
+from clew.memory.architectures.memoryless import Memoryless
+from clew.memory.registry import register
+
+
+@register("Given")
+class Given(Memoryless):
+    """Given memory, the upper control: Memoryless, shown what a perfect memory would know."""
+
+    knowledge = True
