@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.registry import Registry
-from clew.source import keys_of
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
@@ -24,14 +23,6 @@ make = environments.make
 """Makes the world called `name`; `names()` lists them, and each documents its options."""
 names = environments.names
 """The names that `make` accepts."""
-
-
-def reward_names(name: str) -> tuple[str, ...]:
-    """Reward variants of a world with its default options. Imports nothing."""
-    entry = environments[name]
-    if entry.imported:
-        return tuple(make(name).reward_variants())
-    return keys_of(entry.identity, "rewards")
 
 
 def register(name: str, **preset: object) -> Callable[[F], F]:
