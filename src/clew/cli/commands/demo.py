@@ -13,6 +13,7 @@ from rich.table import Table
 
 from clew.cli import QUESTION
 from clew.cli.commands.report import require_extra, write_page
+from clew.cli.next_steps import shown
 from clew.cli.output import EXIT_FAILED, say
 from clew.cli.registry import register
 from clew.suite import find_suite
@@ -56,7 +57,7 @@ def demo(out: Path = Path("out"), workers: int | None = None) -> None:
     # every worker compiles the programs that it trains, so each program is one pack
     size = max(len(group) for _, group in programs)
     config = WorkerConfig(suite=suite, store=out / "demo", pack_size=size)
-    code = train_here(config, team)
+    code = train_here(config, team, demo=True)
     if code in (0, EXIT_FAILED):
         print_answer(config.store, out, console)
     sys.exit(code)
@@ -66,9 +67,10 @@ def print_answer(store: Path, out: Path, console: Console) -> None:
     """What was found and what was not; then write a figure and the report."""
     from clew.analysis import Statistics, read_store, verdicts
     from clew.analysis.figures import save, strips
-    from clew.store import Store
+    from clew.store import Store, scan
 
-    statistics = Statistics(read_store(Store(store, read_only=True)).results)
+    opened = Store(store, read_only=True)
+    statistics = Statistics(read_store(opened).results)
     by_label = {found.task.label: found for found in statistics.tasks}
     for verdict in verdicts(statistics):
         console.print(_gains(by_label[verdict.task.label]))
@@ -79,7 +81,14 @@ def print_answer(store: Path, out: Path, console: Console) -> None:
     _, _, picture = save(strips(statistics), out / "seeds")
     say(console, f"figure: {picture}")
     say(console, f"report: {page}")
-    say(console, f"next: clew show RUN --store {store}, which also records the agent as a GIF")
+    best = max(
+        (row for row in scan(opened) if row.status == "finished"),
+        key=lambda row: row.result["tail_mean"],
+        default=None,
+    )
+    if best is not None:
+        watch = f"clew show {best.name} --store {shown(store)} --gif play.gif"
+        say(console, f"next, an agent at play: {watch}", style="bold")
 
 
 def _gains(found: TaskStatistics) -> Table:
