@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.store import Store
-from clew.suite import Suite, find_suite, plan
+from clew.suite import find_suite, plan
 from clew.suite.footprint import footprint
 from clew.suite.forecast import Forecast, forecast
 from clew.suite.planning import group_by_program, preview
 from clew.suite.rates import CPU_MICROSECONDS, GPU_STEPS, guess
-from clew.suite.suite import MOST_PROGRAMS, Block
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.store.things import contents
@@ -109,17 +107,14 @@ def test_the_plan_of_the_store_is_followed(tmp_path: Path) -> None:
         preview(suite, None, 0)
 
 
-def test_the_disk_is_foreseen(finished: Path, tmp_path: Path) -> None:
-    suite = tiny()
+def test_the_disk_is_foreseen(finished: Path) -> None:
     written = sum(path.stat().st_size for path in finished.glob("runs/*/*"))
-    foreseen = forecast(suite, None, 2)
+    foreseen = forecast(tiny(), None, 2)
     assert foreseen.total.bytes == pytest.approx(written, rel=0.15)
-    # and of a checkpoint, which holds other things too, the order of magnitude
-    store = Store(tmp_path / "stopped")
-    shutil.copytree(Path(__file__).parents[1] / "golden" / "store-1", tmp_path / "golden")
-    (checkpoint,) = (tmp_path / "golden").glob("packs/*/*.npz")
+    # of checkpoints, which hold other things too, the order of magnitude
+    golden = Path(__file__).parents[1] / "golden" / "store-1"
+    (checkpoint,) = golden.glob("packs/*/*.npz")
     assert 0.1 < foreseen.checkpoints / 2 / checkpoint.stat().st_size < 10
-    assert store is not None
 
 
 def test_more_steps_and_weights_take_more() -> None:
@@ -150,7 +145,7 @@ def test_the_guess() -> None:
         one = guess(gru, 1, platform).seconds_per_step
         assert guess(images, 1, platform).seconds_per_step > one
         assert one <= guess(gru, 10, platform).seconds_per_step <= 10 * one
-    assert guess(small, 1, "cpu").seconds_per_step == pytest.approx(14e-6, rel=0.5)
+    assert guess(small, 1, "cpu").seconds_per_step == pytest.approx(24e-6, rel=0.1)
 
 
 @given(st.integers(1, 9), st.integers(1, 3), st.booleans())
@@ -171,15 +166,14 @@ def test_every_knob_is_checked_though_not_every_run_is_made() -> None:
         tiny(settings={"chunk": [8, 7]})
 
 
-def test_absurd_sizes_are_answered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absurd_sizes_are_answered_at_once() -> None:
     many = [n / 1000 for n in range(1, 1000)]
     suite = parse_suite(declared(seeds=100_000, knobs={"gamma": many, "entropy": many}), "huge")
     assert suite.size == 100_000 * 999**2
-    with pytest.raises(BadInput, match=f"{2 * 999:,}"[:1]):
-        Block(**{**declared()["block"][0], "settings": {"clip": many, "target_kl": many}})
-    assert MOST_PROGRAMS < 999**2
+    with pytest.raises(BadInput, match="asks for 998,001 programs"):
+        tiny(settings={"clip": many, "target_kl": many})
 
 
 def test_it_is_all_plain(finished: Path) -> None:
-    found: Forecast = forecast(Suite(name="x", blocks=tiny().blocks), opened(finished))
+    found: Forecast = forecast(tiny(), opened(finished))
     json.dumps([found._asdict(), found.total._asdict()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clew.bonuses.registry import bonuses
 from clew.envs.pricelist import price_list
@@ -12,7 +12,6 @@ from clew.envs.registry import environments
 from clew.memory.registry import GIVEN, architectures
 from clew.outline import REQUIRED, Option, read_outline
 from clew.registry import Registry
-from clew.store.canonical import JsonObject
 from clew.suite.registry import suites
 
 NAMED: dict[str, Registry] = {
@@ -44,7 +43,7 @@ class Listed(NamedTuple):
     events: Mapping[str, str]
     """Of an environment: what happens in it that may be paid for."""
 
-    def plain(self) -> JsonObject:
+    def plain(self) -> dict[str, Any]:
         """For a script."""
         found = {"about": self.about, "description": self.description}
         found |= {"options": plain_options(self.options)}
@@ -64,7 +63,7 @@ def hyperparameters(kind: str) -> tuple[Option, ...]:
     return read_outline(f"clew.learner.settings:{HYPERPARAMETERS[kind]}").options
 
 
-def plain_options(options: tuple[Option, ...]) -> list[JsonObject]:
+def plain_options(options: tuple[Option, ...]) -> list[dict[str, Any]]:
     """For a script; what has no default must be given."""
     plain = [option._asdict() for option in options]
     return [{k: v for k, v in each.items() if v is not REQUIRED} for each in plain]

@@ -1,8 +1,9 @@
 """How fast training is, roughly, where nothing was measured: a guess from a few measurements.
 
 On a CPU it is core-time a step, measured at the sizes of the demo and of the study; between them it
-grows with the number of weights. On a GPU it is the speed of a large pack, measured at the study's
-size, and less the fewer runs there are to fill the device. `docs/performance.md` has the tables.
+grows with the number of weights (`python benchmarks/rates.py`). On a GPU it is the speed of a large
+pack, measured at the study's size (`docs/performance.md`), and less the fewer runs there are to
+fill the device.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from clew.learner.execution import cores
 
 MEASURED_ON = {"cpu": "two x86 cores", "gpu": "an NVIDIA H200"}
 CPU_MICROSECONDS = {
-    "GRU": (14.0, 106.0),
-    "LSTM": (16.0, 137.0),
-    "RetNet": (16.0, 91.0),
-    "GatedDeltaNet": (40.0, 130.0),
-    "Mamba-2": (50.0, 230.0),
-    "Memoryless": (4.0, 22.0),
+    "GRU": (24.0, 106.0),
+    "LSTM": (26.0, 137.0),
+    "RetNet": (26.0, 91.0),
+    "GatedDeltaNet": (49.0, 110.0),
+    "Mamba-2": (69.0, 235.0),
+    "Memoryless": (7.0, 53.0),
 }
 """Of one core for an environment step: at the demo's size, and at the study's."""
-CPU_IMAGES = 150.0
-"""What images add to it."""
+CPU_IMAGES = {"cnn": 130.0, "mlp": 55.0}
+"""What images add to it, by encoder."""
+IMAGE = 1000
+"""An observation of so many numbers is one."""
 GPU_STEPS = {
     "GRU": 2.9e6, "LSTM": 2.4e6, "RetNet": 5.3e6, "GatedDeltaNet": 3.6e6, "Mamba-2": 2.9e6,
     "Memoryless": 14.2e6,
@@ -52,13 +55,15 @@ class Rate(NamedTuple):
 def guess(program: Program, runs: int, platform: str, workers: int = 1) -> Rate:
     """For a pack of so many runs, while each of the workers trains such a pack."""
     s = program.settings
-    images = choose_encoder(s.encoder, program.observations) == "cnn"
+    images = program.observations.size >= IMAGE
+    encoder = choose_encoder(s.encoder, program.observations)
     size = s.memory_width * (s.memory_width + s.encoder_width) / (128 * 256)
     if platform == "cpu":
         small, large = CPU_MICROSECONDS.get(program.architecture, CPU_MICROSECONDS["LSTM"])
         # a step's share of an update is done `epochs` times; the demo's size is a sixteenth
         core = small + (large - small) * (size - 1 / 16) / (15 / 16)
-        core = max(core, small / 2) * (0.1 + 0.9 * s.epochs / 4) + (CPU_IMAGES if images else 0)
+        core = max(core, small / 2) * (0.1 + 0.9 * s.epochs / 4)
+        core += CPU_IMAGES[encoder] if images else 0
         return Rate(core * 1e-6 * -(-runs * workers // cores()) / workers, COMPILE["cpu"])
     largest = GPU_STEPS.get(program.architecture, GPU_STEPS["LSTM"]) * (1 + GPU_HALF / GPU_RUNS)
     speed = largest * runs / (runs + GPU_HALF) / max(1.0, size * s.epochs / 4)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from json import dumps
+from typing import TYPE_CHECKING, Any
 
 from clew.cli.listing import HYPERPARAMETERS, NAMED, Listed, hyperparameters, listed, plain_options
 from clew.cli.listing_text import Heading, overview, page_of_kind, page_of_name, page_of_reward
 from clew.cli.output import console_for, say
 from clew.cli.registry import register
-from clew.store.canonical import JsonObject
 from clew.validate import BadInput, hint
 
-EVERYTHING = ""
+if TYPE_CHECKING:
+    from clew.cli.parsing import Listable  # slow to import, and not needed for an overview
+
+EVERYTHING = "all"
 
 
 @register("list")
-def list_(what: str = EVERYTHING, /, json: bool = False) -> None:
+def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
     """List what can be named: environments, rewards, architectures, bonuses, suites; with options.
 
     Args:
@@ -39,9 +42,9 @@ def list_(what: str = EVERYTHING, /, json: bool = False) -> None:
         say(console, line, style="bold" if isinstance(line, Heading) else None)
 
 
-def as_plain(entries: Sequence[Listed], what: str = EVERYTHING) -> JsonObject:
+def as_plain(entries: Sequence[Listed], what: str = EVERYTHING) -> dict[str, Any]:
     """By kind and name: everything, or what has the name or is of the kind that is asked for."""
-    found: JsonObject = {}
+    found: dict[str, Any] = {}
     for it in entries:
         if what in (EVERYTHING, it.kind, it.name, *it.rewards) or (
             what == "rewards" and it.rewards
