@@ -1,8 +1,8 @@
 """Core-time of an environment step on a CPU, for the guesses of `clew run --dry-run`.
 
 `python benchmarks/rates.py` trains each architecture at the demo's size and at the study's, two
-runs at a time, and prints microseconds of CPU time for an environment step; then the same with images.
-CPU time hardly depends on what else the machine does. The table is in `clew.suite.rates`.
+runs at a time, and prints microseconds of CPU time for an environment step; then the same with
+images. CPU time hardly depends on what else the machine does. The table is in `clew.suite.rates`.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ from clew.validate import BadInput
 
 MOST_RUNS = 20_000
 """More than this is trained only if it is asked for twice."""
+LONGEST = 28
+"""Of an environment's name in a line with numbers; its options go into the next."""
 
 
 def require_moderate(suite: Suite, yes: bool) -> None:
@@ -111,7 +113,8 @@ def _table(title: str, found: Forecast) -> Table:
     for column in shown:
         table.add_column(column, justify="right", no_wrap=True)
     for task in [*found.tasks, total] if len(found.tasks) > 1 else found.tasks:
-        table.add_row(escape(task.task), *map(_cells(task).__getitem__, shown))
+        name = task.task if len(task.task) <= LONGEST else task.task.replace("[", "\n  [", 1)
+        table.add_row(escape(name), *map(_cells(task).__getitem__, shown))
     return table
 
 

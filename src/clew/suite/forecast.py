@@ -56,7 +56,7 @@ class Forecast(NamedTuple):
     guessed: bool
     """Whether some of it rests on a guess."""
     checkpoints: int
-    """Bytes of the largest pack's checkpoints, which are there while it is trained."""
+    """Bytes of checkpoints while it trains, if every worker holds the largest pack."""
 
     @property
     def total(self) -> TaskForecast:
@@ -106,7 +106,7 @@ def forecast(
         cores(),
         len(pace.used),
         pace.guessed,
-        max(pack.checkpoints for packs in tasks.values() for pack in packs),
+        workers * max(pack.checkpoints for packs in tasks.values() for pack in packs),
     )
 
 
