@@ -35,6 +35,8 @@ def test_nothing_is_trained_or_written(file: Path, tmp_path: Path) -> None:
     assert "a rough guess, ± a factor of two" in told
     assert "Nothing was trained or written." in told
     assert max(map(len, done.out.splitlines())) <= 80
+    words = ("--dry-run", "--on", "ray", "--store", str(tmp_path / "new"))
+    assert "Workers on ray plan packs for their own devices" in called("run", str(file), *words).out
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 

@@ -35,9 +35,13 @@ def require_moderate(suite: Suite, yes: bool) -> None:
 
 
 def print_forecast(
-    config: WorkerConfig, workers: int = 1, retry: bool = False, as_json: bool = False
+    config: WorkerConfig,
+    workers: int = 1,
+    retry: bool = False,
+    as_json: bool = False,
+    on: str = "local",
 ) -> None:
-    """Say what training the suite would take. Trains nothing and writes nothing."""
+    """Say what training the suite would take here. Trains nothing and writes nothing."""
     store, console = existing_store(config.store), console_for(as_json)
     found = forecast(config.suite, store, config.pack_size, retry, workers)
     if as_json:
@@ -47,6 +51,8 @@ def print_forecast(
     console.print(_table(config.suite.name, found))
     for line in sentences(found, retry):
         console.print(line, highlight=False, markup=False)
+    if on != "local":
+        say(console, f"Workers on {on} plan packs for their own devices, and have their own pace.")
     say(console, "Nothing was trained or written.", style="dim")
 
 

@@ -26,6 +26,8 @@ CPU_MICROSECONDS = {
 """Of one core for an environment step: at the demo's size, and at the study's."""
 CPU_IMAGES = {"cnn": 130.0, "mlp": 55.0}
 """What images add to it, by encoder."""
+CPU_PERIOD = 6_000.0
+"""Microseconds for an evaluation period of a run beside its steps; much for a very short one."""
 IMAGE = 1000
 """An observation of so many numbers is one."""
 GPU_STEPS = {
@@ -63,7 +65,7 @@ def guess(program: Program, runs: int, platform: str, workers: int = 1) -> Rate:
         # a step's share of an update is done `epochs` times; the demo's size is a sixteenth
         core = small + (large - small) * (size - 1 / 16) / (15 / 16)
         core = max(core, small / 2) * (0.1 + 0.9 * s.epochs / 4)
-        core += CPU_IMAGES[encoder] if images else 0
+        core += (CPU_IMAGES[encoder] if images else 0) + CPU_PERIOD / s.period
         return Rate(core * 1e-6 * -(-runs * workers // cores()) / workers, COMPILE["cpu"])
     largest = GPU_STEPS.get(program.architecture, GPU_STEPS["LSTM"]) * (1 + GPU_HALF / GPU_RUNS)
     speed = largest * runs / (runs + GPU_HALF) / max(1.0, size * s.epochs / 4)

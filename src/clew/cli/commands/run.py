@@ -79,7 +79,7 @@ def run(
     )
     require_moderate(config.suite, yes)
     if dry_run:
-        print_forecast(config, workers or 1, retry, json)
+        print_forecast(config, workers or 1, retry, json, on)
         return
     if on == "local":
         sys.exit(train_here(config, workers or 1, retry, json, tensorboard))
