@@ -33,6 +33,7 @@ ResultsPath = Annotated[Path, arg(metavar="[STORE|FILE]")]
 SourcePath = Annotated[Path, arg(metavar="FROM")]
 IntoPath = Annotated[Path, arg(metavar="INTO")]
 Subject = Annotated[str, arg(metavar="NAME")]
+Listable = Annotated[str, arg(metavar="[NAME]")]
 
 KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
 SIDES, RULES = "│ ", "╰╯─-"
@@ -46,7 +47,7 @@ def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], Non
         return partial(command, *args, **options)
 
     later.__doc__ = unwrapped(command.__doc__)
-    hints = typing.get_type_hints(command, include_extras=True).items()
+    hints = _hints(command).items()
     # tyro checks `int | None` by a package that is slow to import, and not `Optional[int]`
     later.__annotations__ = {
         name: typing.Union[typing.get_args(kind)] if isinstance(kind, types.UnionType) else kind  # noqa: UP007
@@ -145,9 +146,14 @@ def _sentence(command: Command, box: str, prog: str) -> str:
     return said.removeprefix("Error parsing ") or f"{prog} cannot be called like this{see}"
 
 
+def _hints(command: Command) -> dict[str, object]:
+    """Types of the arguments; those above are known to a command that does not import them."""
+    return typing.get_type_hints(command, localns={"Listable": Listable}, include_extras=True)
+
+
 def _required(command: Command) -> Iterator[str]:
     """Arguments without a default, as the help shows them."""
-    hints = typing.get_type_hints(command, include_extras=True)
+    hints = _hints(command)
     for name, parameter in inspect.signature(command).parameters.items():
         if parameter.default is not parameter.empty:
             continue

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.registry import Registry
-from clew.source import keys_of
 from clew.validate import one_of
 
 if TYPE_CHECKING:
@@ -36,14 +35,6 @@ def make(name: str, /, *, knowledge: object = False, **options: object) -> Envir
     from clew.envs.knowing import Knowing
 
     return Knowing(world)
-
-
-def reward_names(name: str) -> tuple[str, ...]:
-    """Reward variants of a world with its default options. Imports nothing."""
-    entry = environments[name]
-    if entry.imported:
-        return tuple(make(name).reward_variants())
-    return keys_of(entry.identity, "rewards")
 
 
 def register(name: str, **preset: object) -> Callable[[F], F]:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from clew.cli import QUESTION
 from clew.cli.commands.report import write_page
+from clew.cli.next_steps import shown
 from clew.cli.output import EXIT_FAILED, say
 from clew.cli.registry import register
 from clew.cli.results_source import require_extra
@@ -59,7 +60,7 @@ def demo(out: Path = Path("out"), workers: int | None = None) -> None:
     # every worker compiles the programs that it trains, so each program is one pack
     size = max(len(group) for _, group in programs)
     config = WorkerConfig(suite=suite, store=out / "demo", pack_size=size)
-    code = train_here(config, team)
+    code = train_here(config, team, demo=True)
     if code in (0, EXIT_FAILED):
         print_answer(config.store, out, console)
     sys.exit(code)
@@ -69,9 +70,10 @@ def print_answer(store: Path, out: Path, console: Console) -> None:
     """What was found; then write a figure and the report."""
     from clew.analysis import Statistics, advice, answers, read_store, reason
     from clew.analysis.figures import save, strips
-    from clew.store import Store
+    from clew.store import Store, scan
 
-    statistics = Statistics(read_store(Store(store, read_only=True)).results)
+    opened = Store(store, read_only=True)
+    statistics = Statistics(read_store(opened).results)
     given = answers(statistics)
     for found in statistics.tasks:
         task = found.task
@@ -86,7 +88,14 @@ def print_answer(store: Path, out: Path, console: Console) -> None:
     _, _, picture = save(strips(statistics), out / "seeds")
     say(console, f"figure: {picture}")
     say(console, f"report: {page}")
-    say(console, f"next: clew show RUN --store {store}, which also records the agent as a GIF")
+    best = max(
+        (row for row in scan(opened) if row.status == "finished"),
+        key=lambda row: row.result["tail_mean"],
+        default=None,
+    )
+    if best is not None:
+        watch = f"clew show {best.name} --store {shown(store)} --gif play.gif"
+        say(console, f"next, an agent at play: {watch}", style="bold")
 
 
 def _table(title: str, answers: Sequence[Answer]) -> Table:

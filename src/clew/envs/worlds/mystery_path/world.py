@@ -42,10 +42,11 @@ class PathState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MysteryPath(Environment[Level, PathState]):
-    """Cross the grid on an invisible path; off it, the agent falls and is put back at the origin.
+    """Find an invisible path by falling off; remember it.
 
-    The path stays the same for the episode, so that what was learned by falling is worth
-    remembering. As in the package, the time limit *terminates*: `truncated` is never set.
+    The path crosses a grid. Off it, the agent falls and is put back at the origin. The path stays
+    the same for the episode, so that what was learned by falling is worth remembering. As in the
+    package, the time limit *terminates*: `truncated` is never set.
     """
 
     size: int = 7
@@ -65,6 +66,13 @@ class MysteryPath(Environment[Level, PathState]):
 
     obs_dtype, obs_high = np.dtype(np.uint8), 255
     event_names = ("goal", "fall", "progress", "revisit", "returned", "step")
+    """goal: it stands on the goal.
+    fall: it steps off the path.
+    progress: it stands on a tile of the path for the first time in the episode, ends excepted.
+    revisit: by its own move it enters a tile where it has been.
+    returned: it is put back on the origin, in the step after a fall.
+    step: always.
+    """
     rewards: ClassVar[Rewards] = {
         "sparse": lambda world: {"goal": 1.0},
         "penalty": lambda world: {"goal": 1.0, "fall": -0.008 * 128 * (1 / world.max_steps)},

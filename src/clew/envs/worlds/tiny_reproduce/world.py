@@ -38,11 +38,11 @@ class SequenceState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TinyReproduce(Environment[Level, SequenceState]):
-    """Watch k tokens, then play them back; the first wrong one ends the episode.
+    """Watch k tokens, then play them back from memory.
 
-    The schedule has 2k−1 steps. Reset shows token 1 and the next k−1 steps show the others,
-    whatever is done. The action at step k, chosen while token k is still in view, is already
-    graded; from then on the observation is constant.
+    The first wrong one ends the episode. The schedule has 2k−1 steps. Reset shows token 1 and the
+    next k−1 steps show the others, whatever is done. The action at step k, chosen while token k is
+    still in view, is already graded; from then on the observation is constant.
     """
 
     k: int = 10
@@ -54,6 +54,11 @@ class TinyReproduce(Environment[Level, SequenceState]):
 
     obs_dtype, obs_high = np.dtype(np.float32), 1
     event_names = ("correct", "wrong", "total", "step")
+    """correct: a graded token is right.
+    wrong: a graded token is not.
+    total: in the step that ends the episode, the number of tokens that were right.
+    step: always.
+    """
     rewards: ClassVar[Rewards] = {
         "dense": lambda world: {"correct": 1 / world.k},
         "sparse": lambda world: {"total": 1 / world.k},
