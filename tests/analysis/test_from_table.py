@@ -77,6 +77,13 @@ def test_of_several_scores_one_is_read_and_the_other_named(tmp_path: Path) -> No
     ]
 
 
+def test_a_reward_in_numbers_is_no_variant(tmp_path: Path) -> None:
+    rows = "".join(f"{row},{i / 7}\n" for i, row in enumerate(ROWS.splitlines()))
+    found = read(tmp_path, HEAD.replace("\n", ",reward\n") + rows)
+    assert set(found.results.runs["reward"]) == {"native"}
+    assert found.notes == ["Of the table's columns, the report left 'reward' aside."]
+
+
 @pytest.mark.parametrize("none", ["", "None", "no", "OFF", "nan", "False", "0"])
 def test_no_bonus_has_many_names(tmp_path: Path, none: str) -> None:
     found = read(tmp_path, HEAD + ROWS.replace(",none,", f",{none},"))
@@ -240,7 +247,7 @@ MISTAKES = {
     "a score in words": (HEAD + "Maze,A,none,0,high\n", "row 2: score='high' is no number; write"),
     "an empty score": (HEAD + ROWS + "Maze,A,none,9,\n", "row 14: .* has no score; if the run"),
     "out of range": (HEAD + "Maze,A,none,0,1.5\n", "row 2: score=1.5 is not from 0 to 1; say"),
-    "no agent": (HEAD + "Maze,,none,0,0.5\n", "row 2: the architecture is empty"),
+    "no agent": (HEAD + "Maze,,none,0,0.5\n", "row 2: the agent is empty; name it"),
     "an odd status": (HEAD.replace("\n", ",status\n") + "Maze,A,none,0,0.5,hm\n",
                       "row 2: status='hm' is not valid; choose 'finished'"),
     "one agent": (HEAD + "Maze,A,none,0,0.5\nMaze,A,none,1,0.5\n",

@@ -26,6 +26,7 @@ OWN_REWARD = "native"
 NO_BONUS = {"", "none", "no", "off", "false", "nan", "null", "0", "0.0"}
 DONE = {"", "done", "ok", "complete", "completed", "success", "true"}
 """What other programs call finished."""
+MOST_LISTED = 8
 ADVICE = {
     "seed": "number the runs of an arm 0, 1, 2, …",
     "score": "write one such as 0.25 or, if the run failed, say so in a column status",
@@ -79,15 +80,15 @@ def read_table(
 def _checked(frame: pd.DataFrame, where: str, baseline: str | None) -> pd.DataFrame:
     """Words as the analysis has them, numbers as numbers; a mistake is told with its row."""
     rows = frame.copy()
-    for column in ("environment", "architecture"):
+    for column, word in (("environment", "environment"), ("architecture", "agent")):
         empty = rows[rows[column] == ""]
         if len(empty):
-            raise BadInput(f"{where}, row {empty.index[0]}: the {column} is empty; name it")
+            raise BadInput(f"{where}, row {empty.index[0]}: the {word} is empty; name it")
     rows["reward"] = _text(rows, "reward").replace("", OWN_REWARD)
     rows["bonus"] = _bonuses(_text(rows, "bonus"), where, baseline)
     rows["status"] = _statuses(_text(rows, "status"), where)
     finished = rows["status"] == "finished"
-    for column in set(map(str, rows)) - {*RUN[:4], "status"}:
+    for column in [c for c in map(str, rows) if c not in (*RUN[:4], "status")]:
         numbers = _numbers(rows[column])
         wrong = rows[column][numbers.isin([np.inf]) & (finished | (column == "seed"))]
         if len(wrong) and column in ADVICE:
@@ -124,7 +125,8 @@ def _numbers(column: pd.Series) -> pd.Series:
 
 def _bonuses(column: pd.Series, where: str, baseline: str | None) -> pd.Series:
     """The column with `NONE` where there was no bonus."""
-    values = listing(sorted(set(column)))
+    found = sorted(set(column))
+    values = listing(found[:MOST_LISTED]) + ", …" * (len(found) > MOST_LISTED)
     none = column.str.lower().isin(NO_BONUS)
     if baseline is not None and baseline.lower() not in NO_BONUS:
         named = column == baseline

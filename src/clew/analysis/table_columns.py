@@ -38,7 +38,7 @@ REQUIRED = ("environment", "architecture", "seed", "score")
 OURS = {"environment", "agent", "architecture", "bonus", "seed", "reward", "score", "tail_mean",
         "success", "step", "steps", "status", "score_min", "score_max"}  # fmt: skip
 """Names that need no explanation."""
-ALSO = (set(RUNS) | set(EVALUATIONS)) - {"success", "tail_mean"}
+ALSO = (set(RUNS) | set(EVALUATIONS)) - {*COLUMNS, "success", "tail_mean"}
 """Columns that are read, too, where they have the very names of `clew export`."""
 
 
@@ -54,6 +54,8 @@ def named_columns(rows: pd.DataFrame, where: str) -> tuple[pd.DataFrame, list[st
         if found is not None:
             chosen[name] = _only(plain, found, where)
     _check_required(chosen, rows, where)
+    if "reward" in chosen and _are_numbers(rows[chosen["reward"]]):
+        del chosen["reward"]  # what an episode earned, not a variant's name
     taken = {plain[column] for column in chosen.values()}
     for column in plain.index[plain.isin(ALSO)]:
         if plain[column] not in taken and plain[column] not in chosen:
@@ -64,6 +66,10 @@ def named_columns(rows: pd.DataFrame, where: str) -> tuple[pd.DataFrame, list[st
 
 def _plain(column: str) -> str:
     return str(column).rpartition("/")[2].strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _are_numbers(column: pd.Series) -> bool:
+    return bool(pd.to_numeric(column, errors="coerce").notna().all())
 
 
 def _only(plain: pd.Series, name: str, where: str) -> str:
@@ -92,7 +98,7 @@ def _check_required(chosen: Iterable[str], rows: pd.DataFrame, where: str) -> No
 def _notes(chosen: dict[str, str], plain: pd.Series) -> list[str]:
     read = {COLUMNS[name][0]: c for name, c in chosen.items() if name in COLUMNS}
     foreign = [f"{c!r} as the {name}" for name, c in read.items() if plain[c] not in OURS]
-    synonyms = {s for name in chosen if name in COLUMNS for s in COLUMNS[name]}
+    synonyms = {synonym for names in COLUMNS.values() for synonym in names}
     passed = [c for c in plain.index if plain[c] in synonyms and c not in chosen.values()]
     said = []
     if foreign:
