@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jaxtyping import PRNGKeyArray
+
 from clew.memory.architectures.memoryless import Memoryless
 from clew.memory.registry import register
 
@@ -11,3 +13,6 @@ class Given(Memoryless):
     """Given memory, the upper control: Memoryless, shown what a perfect memory would know."""
 
     knowledge = True
+
+    def __init__(self, in_size: int, width: int, *, key: PRNGKeyArray):
+        super().__init__(in_size, width, key=key)
