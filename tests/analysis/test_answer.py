@@ -193,7 +193,7 @@ def test_a_curve_that_still_rises_is_said() -> None:
 
 def test_margin_must_be_a_share() -> None:
     with pytest.raises(BadInput, match="margin"):
-        answers(Statistics(table(GRU_none=(0.5, 0.1), GRU_e3b=(0.5, 0.1))), margin=0)
+        Statistics(table(GRU_none=(0.5, 0.1), GRU_e3b=(0.5, 0.1)), margin=0)
 
 
 values = st.lists(st.floats(0, 1), min_size=EQUIVALENT_SEEDS, max_size=9)

@@ -28,16 +28,19 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 FEW = published_success().query(
     "reward in ['sparse', 'penalty'] and environment != 'TinyReproduce'"
 )
+RUN = "mystery-sparse-s"
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
 @pytest.fixture(scope="module")
 def small() -> str:
-    runs = matrix(4, 30, FEW.query("environment == 'MysteryPath-Grid'"))
+    made = matrix(4, 30, FEW.query("environment == 'MysteryPath-Grid'"))
+    named = made.runs.assign(run=RUN + made.runs["seed"].astype(str))
+    runs = Results.from_frames(named, made.evaluations, made.rollouts)
     return page(
         Statistics(runs),
         compared=compare_with_published(runs),
-        configuration={"suite": "small"},
+        configuration={"suite": "small", "store": "my results"},
         proofs=proofs(),
     )
 
@@ -58,41 +61,48 @@ def proofs(expected: str = "amplify") -> dict[tuple[str, str], TaskVerdict]:
     }
 
 
-def test_it_opens_with_the_answer(small: str) -> None:
-    assert "The bonus amplifies the differences between memories on MPG / sparse" in small
-    assert small.index("The bonus amplifies") < small.index("<svg") < small.index("<table")
-
-
 def test_the_control_is_drawn_beside_the_memories(small: str) -> None:
-    panels = re.findall(r"<svg.*?</svg>", small, re.DOTALL)
+    section = small[small.index('<section id="differences">') :]
+    panels = re.findall(r"<svg.*?</svg>", section[: section.index("</section>")], re.DOTALL)
     assert len(panels) == 4  # two rewards, two bonuses
     for each in panels:
-        lines = re.findall(r'<path class="mean"[^>]*>', each)
+        lines = re.findall(r'<path class="line"[^>]*>', each)
         assert len(lines) == 6
         assert sum("stroke-dasharray" in line for line in lines) == 1
         assert each.count('class="sep"') == 2
 
 
+def section(made: str, name: str) -> str:
+    """The words of one section, without its tags."""
+    start = made.index(f'<section id="{name}">')
+    words = re.sub(r"<[^>]*>", "", made[start : made.index("</section>", start)])
+    return html.unescape(" ".join(words.split()))
+
+
 def test_the_proof_stands_beside_the_measurement(small: str) -> None:
-    table = re.search(r'<table id="table-proofs".*?</table>', small, re.DOTALL)
-    assert table is not None
-    rows = [re.sub(r"<[^>]*>", "|", row) for row in re.findall(r"<tr>.*?</tr>", table.group())]
-    assert len(rows) == 1 + 4  # two rewards, two bonuses
-    sparse = [row for row in rows if "MPG / sparse" in row]
-    for row in sparse:
-        assert "a smaller version of it, with size=3 (12 states, γ = 9/10)" in row
-        assert "structurally sparse (a machine of 1 state encodes it and is not perfect)" in row
-        assert "cue (2 of 3 pairs)" in row
-        assert "amplify" in row
-        assert "as expected" in row
-    assert all("nothing was expected" in row for row in rows if "MPG / penalty" in row)
-    words = html.unescape(small)
+    words = section(small, "proofs")
+    assert (
+        "Proved of a smaller relative of the task, not of the task itself: size=3 (12 states, "
+        "γ = 9/10): the reward is structurally sparse (a machine of 1 state encodes it and is not "
+        "perfect). Expected of a bonus: amplify the differences between memories."
+    ) in words
+    assert "as expected E3B amplifies differences." in words
+    assert "those in cue (2 of 3 pairs)" in words
     assert "It never supervises path (0 of 7)." in words
     assert "The task itself was not decided: Too large." in words
     assert "Nothing. Too large." in words
+    assert "nothing was expected" in words
+    assert "not as expected" not in words
+
+
+def test_what_was_not_expected_is_explained() -> None:
     runs = matrix(4, 0, FEW.query("environment == 'MysteryPath-Grid'"))
-    other = page(Statistics(runs), proofs=proofs("null"))
-    assert "not as expected" in other
+    words = section(page(Statistics(runs), proofs=proofs("null")), "proofs")
+    assert (
+        "not as expected E3B amplifies differences. Expected was that it would change nothing that "
+        "matters. Both can be true: the proof is of a smaller relative of the task"
+    ) in words
+    assert "not how fast they are learned" in words
 
 
 @pytest.mark.parametrize("pattern", RULES)
@@ -138,11 +148,15 @@ def test_names_are_escaped_everywhere() -> None:
     runs = matrix(3, 12, FEW.query("environment == 'MysteryPath-Grid' and reward == 'sparse'"))
     for column in ("environment", "architecture", "bonus"):
         frames = [f.copy() for f in (runs.runs, runs.evaluations)]
+        frames[0]["run"] = NASTY
         for frame in frames:
             changed = frame[column].isin(["MysteryPath-Grid", "GRU", "noveld"])
             frame[column] = frame[column].where(~changed, NASTY)
         made = page(
-            Statistics(Results.from_frames(*frames)), title=NASTY, configuration={NASTY: NASTY}
+            Statistics(Results.from_frames(*frames)),
+            title=NASTY,
+            notes=[NASTY],
+            configuration={NASTY: NASTY, "store": NASTY},
         )
         assert "<img" not in made
         assert made.count("<script") == 2  # the data and the program
@@ -212,7 +226,7 @@ def test_a_partial_store_still_gives_a_page(change: str) -> None:
     assert "nan" not in re.sub(r"<[^>]*>", " ", made).lower().split()
     if change == "nothing finished":
         assert "0 of 180 runs are finished; 180 running." in made
-        assert "there is no answer yet" in made
+        assert "There is no answer yet" in made
     if change == "diverged":
         assert "54 diverged" in made
         assert "… and 14 more" in made
@@ -220,6 +234,13 @@ def test_a_partial_store_still_gives_a_page(change: str) -> None:
 
 PROBE = """<script>
 const out = { errors: window.__errors };
+document.querySelectorAll("details").forEach((d) => { d.open = true; });
+const dot = document.querySelector(".arms circle");
+dot.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+out.card = document.getElementById("seed").innerText;
+dot.ownerSVGElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+out.next = document.getElementById("seed").innerText;
+out.wide = document.documentElement.scrollWidth - window.innerWidth;
 const table = document.querySelector("#tables table.data");
 const grouped = document.querySelector("#table-gains");
 const rows = (body) => [...body.rows].slice(1).map((r) => r.cells[0].textContent);
@@ -236,7 +257,7 @@ out.sorted = button.parentElement.getAttribute("aria-sort");
 const panels = () => document.querySelectorAll("#panels figure").length;
 out.panels = panels();
 document.querySelector("#architectures input").click(); out.fewer = panels();
-const lines = () => document.querySelectorAll("#panels .mean").length;
+const lines = () => document.querySelectorAll("#panels .line").length;
 out.lines = lines();
 document.querySelector("#bonuses input").click(); out.fewerLines = lines();
 const select = document.getElementById("task"); select.selectedIndex = 1;
@@ -291,6 +312,10 @@ def test_in_a_real_browser(small: str, tmp_path: Path) -> None:
     assert (out["lines"], out["fewerLines"]) == (15, 10)
     assert out["redrawn"]
     assert out["resources"] == 0
+    assert "GRU, none, seed 0" in out["card"]
+    assert f"clew show {RUN}0 --store 'my results'" in out["card"]
+    assert "GRU, none, seed 1" in out["next"]
+    assert out["wide"] <= 0
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -305,11 +330,13 @@ def test_it_prints(small: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_whole_matrix_stays_small(tmp_path: Path) -> None:
-    whole = matrix(evaluations=244)
+    made = matrix(evaluations=244)
+    name = "mysterypath-grid-sparse-gateddeltanet-noveld-s3-1f2e3d4c"
+    whole = Results.from_frames(made.runs.assign(run=name), made.evaluations, made.rollouts)
     path = write_report(
         Statistics(whole), tmp_path / "report.html", compared=compare_with_published(whole)
     )
-    assert path.stat().st_size < 5e6
+    assert path.stat().st_size < 3e6
     if CHROMIUM:
         probed = path.read_text().replace("</body>", PROBE + "</body>")
         path.write_text(probed.replace("<head>", "<head>" + WATCH))

@@ -58,10 +58,16 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     out = tmp_path / "new" / "page.html"
     store = Path(shutil.copytree(trained, tmp_path / "copy"))
     report(store, out=out, proof_seconds=200)
-    assert str(out) in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert str(out) in said
+    first = next(line for line in said.splitlines() if line.strip())
+    assert first.startswith("Memoryless: train at least 3 seeds with E3B and without, ")
     page = out.read_text()
-    assert "the world itself (25 states, γ = 199/200)" in page
-    assert "expected effect of a bonus: null" in page
+    assert first in html.unescape(page)
+    words = re.sub(r"<[^>]*>", "", page)
+    assert "Proved of the world itself (25 states, γ = 199/200): the reward is" in words
+    assert "Expected of a bonus: change nothing that matters." in words
+    assert "clew show" in words
     # it is kept, so that the next report need not ask
     report(store, out=out, proof_seconds=0)
     assert out.read_text() == page

@@ -9,29 +9,67 @@ from clew.analysis.formatting import change, rate, seeds
 from clew.analysis.names import bonus_label
 from clew.analysis.stats.effects import MOST, SEEDS, Effect
 
+UNTESTED = "Whether memory holds it back was not tested."
+
 
 def advice(answer: Answer) -> str:
     """What to do, in one sentence: 'Use E3B: +.18 [+.10, +.25].'"""
-    bonus, found = bonus_label(answer.bonus), answer.effect
-    if min(answer.seeds) < SEEDS:
-        return f"Train at least {SEEDS} seeds with {bonus} and without: {change(found.interval)}."
-    said = {
-        "helps": f"Use {bonus}: {change(found.interval)}.",
-        "hurts": f"Do not use {bonus}: {change(found.interval)}.",
-        "does not matter": f"{bonus} does not matter: {change(found.interval)}, "
-        f"within ±{rate(answer.margin)}.",
-        "cannot be told": f"Whether {bonus} helps cannot be told with {seeds(answer.seeds)}: "
-        f"{change(found.interval)}{_more(found)}.",
-    }
-    return said[found.said]
+    what, figures = _what_to_do(answer)
+    begun = what if what.startswith(bonus_label(answer.bonus)) else what[:1].upper() + what[1:]
+    return f"{begun}: {figures}."
+
+
+def line(answer: Answer) -> str:
+    """The whole answer for one agent: 'GRU: use E3B, +.18 [+.10, +.25]. Memory was not …'"""
+    what, figures = _what_to_do(answer)
+    return f"{answer.agent}: {what}, {figures}. {bottleneck(answer)}"
+
+
+def bottleneck(answer: Answer) -> str:
+    """What holds the agent back, in one short sentence without figures."""
+    held = answer.held_back_by
+    if held == "exploration" and answer.memory is not None:
+        if answer.memory.excluded:
+            return "Memory was not the bottleneck."
+        return "Exploration held it back more than memory."
+    if held in ("exploration", "cannot be told") and not answer.intervened:
+        return UNTESTED
+    if held == "cannot be told" and answer.effect.helps:
+        return "Whether memory holds it back too cannot be told."
+    if held == "cannot be told" and answer.memory is not None and answer.memory.helps:
+        return "Memory holds it back; whether exploration does too cannot be told."
+    if held == "both":
+        alone = answer.memory is not None and answer.memory.helps
+        return "Memory and exploration hold it back" + ("." if alone else " together.")
+    return {
+        "memory": "Memory is the bottleneck.",
+        "nothing": f"Nothing holds it back: {_own(answer)} without it.",
+        "something else": "Neither memory nor exploration is the bottleneck.",
+        "cannot be told": "What holds it back cannot be told.",
+    }[held]
 
 
 def reason(answer: Answer) -> str:
     """What holds the agent back, in a sentence or two."""
-    parts = [_REASONS[answer.held_back_by](answer), *_hints(answer)]
+    return " ".join([finding(answer), *hints(answer)])
+
+
+def finding(answer: Answer) -> str:
+    """The part of the reason that rests on tests that were corrected together."""
+    return _FINDINGS[answer.held_back_by](answer)
+
+
+def hints(answer: Answer) -> list[str]:
+    """The rest: exploratory, as it was not corrected for or rests on no intervention."""
+    found = []
+    more, bonus = answer.memory_on_bonus, bonus_label(answer.bonus)
+    if answer.held_back_by == "exploration" and more is not None and more.helps:
+        found.append(f"With {bonus}, memory is what holds it back next: {change(more.interval)}.")
+    if not answer.intervened and answer.held_back_by != "nothing":
+        found += _without_intervention(answer)
     if answer.rising and answer.held_back_by not in ("nothing", "memory", "exploration", "both"):
-        parts.append("Its success was still rising at the end: train longer first.")
-    return " ".join(part for part in parts if part)
+        found.append("Its success was still rising at the end: train longer first.")
+    return found
 
 
 def in_brief(answer: Answer) -> str:
@@ -45,18 +83,36 @@ def in_brief(answer: Answer) -> str:
     }[answer.effect.said]
 
 
-def needs(answer: Answer) -> str:
-    """What would mend what holds it back, in a few words."""
+def label(answer: Answer) -> str:
+    """What holds it back, in a word or two."""
     if answer.held_back_by == "exploration" and not answer.intervened:
-        return "needs exploration at least"
-    return {
-        "nothing": "needs neither",
-        "exploration": "needs exploration",
-        "memory": "needs memory",
-        "both": "needs both",
-        "something else": "needs something else",
-        "cannot be told": "need not clear",
-    }[answer.held_back_by]
+        return "exploration, at least"
+    return answer.held_back_by
+
+
+def needs(answer: Answer) -> str:
+    """The same as what it needs, for a picture."""
+    unlike = {"nothing": "needs neither", "cannot be told": "need not clear"}
+    return unlike.get(answer.held_back_by, f"needs {label(answer)}")
+
+
+def _what_to_do(answer: Answer) -> tuple[str, str]:
+    """In words, and the figures that belong to it."""
+    bonus, found = bonus_label(answer.bonus), answer.effect
+    figures = change(found.interval)
+    if min(answer.seeds) < SEEDS:
+        return f"train at least {SEEDS} seeds with {bonus} and without", figures
+    open_ = f"whether {bonus} helps cannot be told with {seeds(answer.seeds)}"
+    said = {
+        "helps": (f"use {bonus}", figures),
+        "hurts": (f"do not use {bonus}", figures),
+        "does not matter": (
+            f"{bonus} does not matter",
+            f"{figures}, within ±{rate(answer.margin)}",
+        ),
+        "cannot be told": (open_, figures + _more(found)),
+    }
+    return said[found.said]
 
 
 def _nothing(answer: Answer) -> str:
@@ -72,17 +128,16 @@ def _exploration(answer: Answer) -> str:
             "would tell."
         )
     if memory.excluded:
-        said = "Exploration held it back, not memory: given memory alone changes success by "
-        said += f"{change(memory.interval)}."
-    else:
-        over = answer.bonus_over_memory
-        assert over is not None
-        said = f"Exploration held it back more than memory: {bonus} does more than given memory by "
-        said += f"{change(over.interval)}."
-    more = answer.memory_on_bonus
-    if more is not None and more.helps:
-        said += f" With {bonus}, memory is what holds it back next: {change(more.interval)}."
-    return said
+        return (
+            "Exploration held it back, not memory: given memory alone changes success by "
+            f"{change(memory.interval)}."
+        )
+    over = answer.bonus_over_memory
+    assert over is not None
+    return (
+        f"Exploration held it back more than memory: {bonus} does more than given memory by "
+        f"{change(over.interval)}."
+    )
 
 
 def _memory(answer: Answer) -> str:
@@ -130,10 +185,11 @@ def _cannot_be_told(answer: Answer) -> str:
     else:
         said = f"What holds it back {open_}"
     needed = answer.needed
-    return f"{said}; about {needed} seeds an arm would." if needed else f"{said}."
+    more = needed is not None and needed > max(answer.seeds)
+    return f"{said}; about {needed} seeds an arm would." if more else f"{said}."
 
 
-_REASONS: dict[HeldBackBy, Callable[[Answer], str]] = {
+_FINDINGS: dict[HeldBackBy, Callable[[Answer], str]] = {
     "nothing": _nothing,
     "exploration": _exploration,
     "memory": _memory,
@@ -143,19 +199,17 @@ _REASONS: dict[HeldBackBy, Callable[[Answer], str]] = {
 }
 
 
-def _hints(answer: Answer) -> list[str]:
+def _without_intervention(answer: Answer) -> list[str]:
     """What can be seen without an intervention: weaker, and said only where there was none."""
-    if answer.intervened or answer.held_back_by == "nothing":
-        return []
-    hints = []
+    found = []
     over = answer.over_memoryless
     if over is not None and over.excluded:
-        hints.append("It does no better than the agent without a memory: its own is of no use yet.")
+        found.append("It does no better than the agent without a memory: its own is of no use yet.")
     elif over is not None and over.helps:
-        hints.append(f"It uses its memory: {change(over.interval)} over the agent without one.")
+        found.append(f"It uses its memory: {change(over.interval)} over the agent without one.")
     if max(interval.estimate for interval in answer.success.values()) <= answer.margin:
-        hints.append("With the bonus and without it hardly ever succeeds.")
-    return hints
+        found.append("With the bonus and without it hardly ever succeeds.")
+    return found
 
 
 def _own(answer: Answer) -> str:
@@ -165,4 +219,6 @@ def _own(answer: Answer) -> str:
 def _more(found: Effect) -> str:
     if found.needed is None:
         return f"; not even {MOST:,} seeds an arm would tell" if found.interval.known else ""
+    if found.needed <= max(found.interval.n):  # a correction for other questions stands in the way
+        return ""
     return f"; about {found.needed} seeds an arm would tell"

@@ -32,11 +32,12 @@ def rate(value: float) -> str:
 
 def change(interval: Interval) -> str:
     """A difference of success rates: '+.18 [+.10, +.25]'."""
-    written = [_signed_rate(x) for x in (interval.estimate, interval.low, interval.high)]
+    written = [signed_rate(x) for x in (interval.estimate, interval.low, interval.high)]
     return f"{written[0]} [{written[1]}, {written[2]}]" if interval.known else written[0]
 
 
-def _signed_rate(value: float) -> str:
+def signed_rate(value: float) -> str:
+    """A change of a success rate: '+.18', '−.40'."""
     text = signed(value, 2)
     return text[0] + text[1:].removeprefix("0") if math.isfinite(value) else text
 

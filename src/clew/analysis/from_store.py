@@ -169,7 +169,8 @@ def _rollouts(diagnostics: Columns) -> Columns:
 
 def _named_row(arm: ArmName, row: RunState, read: _ReadRun) -> dict[str, object]:
     names = {**dict(zip(ARM, arm, strict=False)), "bonus_coef": arm.coef}
-    return {**names, "seed": row.config["seed"], "tail_mean": np.nan, **read.row}
+    run = {"seed": row.config["seed"], "run": row.name}
+    return {**names, **run, "tail_mean": np.nan, **read.row}
 
 
 def _long(

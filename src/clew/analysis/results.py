@@ -43,6 +43,7 @@ RUNS = {
     "normalised": "bonus a step before λ, mean over training (the paper's raw b)",
     "delivered": "bonus a step after λ, mean over training",
     "penalty": "size of the step penalty that the variant charges, or would charge",
+    "run": "its name in the store that it was read from, for `clew show`; empty if there is none",
 }  # fmt: skip
 """Columns of `Results.runs`. The first seven are required; others may be missing, and are NaN."""
 REQUIRED = tuple(RUNS)[:7]
@@ -159,8 +160,12 @@ def _complete(
                 f"it needs {listing(required).replace(' or ', ' and ')}"
             )
     frame = frame.reindex(columns=list(columns))
+    if "run" in columns:
+        frame["run"] = frame["run"].astype(object).where(frame["run"].notna(), "")
     words = [
-        c for c in ("environment", "reward", "architecture", "bonus", "status") if c in columns
+        c
+        for c in ("environment", "reward", "architecture", "bonus", "status", "run")
+        if c in columns
     ]
     frame[words] = frame[words].astype(str)
     numbers = [c for c in columns if c not in words]

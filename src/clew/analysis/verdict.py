@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 from clew.analysis import formatting
 from clew.analysis.cautions import Caution, cautions
@@ -31,6 +32,7 @@ RULES = {
     "inconclusive": "none of these: the seeds cannot tell an effect from none",
 }
 """Tried in this order; the first that holds is the pattern."""
+Tone = Literal["help", "harm", "mixed", "even", "open"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +52,42 @@ class Verdict:
     """Of the permutation test on F, corrected alike."""
     gains: tuple[Gain, ...]
     cautions: tuple[Caution, ...]
+
+    @property
+    def gaining(self) -> list[str]:
+        """Memories that the bonus helps, after Holm over the task's gains."""
+        return [g.architecture for g in self.gains if g.p_holm < ALPHA and g.interval.estimate > 0]
+
+    @property
+    def losing(self) -> list[str]:
+        """Memories that it hurts, likewise."""
+        return [g.architecture for g in self.gains if g.p_holm < ALPHA and g.interval.estimate < 0]
+
+    @property
+    def tone(self) -> Tone:
+        """Whether what it does is help, harm, both, neither, or open."""
+        if self.pattern in ("null", "inconclusive"):
+            return "even" if self.pattern == "null" else "open"
+        helps, hurts = bool(self.gaining), bool(self.losing)
+        if helps == hurts:
+            return "mixed" if helps else "help" if self.average.estimate > 0 else "harm"
+        return "help" if helps else "harm"
+
+    @property
+    def heading(self) -> str:
+        """What it does, in a few words. Harm is called harm, whatever it does to the spread."""
+        if self.pattern in ("amplify", "equalise"):
+            what = "amplifies differences" if self.pattern == "amplify" else "equalises memories"
+            return f"{what} by harm" if self.tone == "harm" else what
+        if self.pattern == "shift":
+            moved = self.losing if self.tone == "harm" else self.gaining
+            verb = "hurts" if self.average.estimate < 0 else "helps"
+            return f"{verb} every memory" if len(moved) == len(self.gains) else f"{verb} on average"
+        return {
+            "reorder": "helps some memories, hurts others",
+            "null": "does nothing that matters",
+            "inconclusive": "is not settled",
+        }[self.pattern]
 
 
 def verdicts(statistics: Statistics) -> list[Verdict]:
@@ -116,8 +154,8 @@ def _sentence(verdict: Verdict) -> str:
     mean = f"average gain {formatting.estimate(verdict.average, plus=True)}"
     gains = _range(verdict.gains)
     said = {
-        "amplify": f"amplifies the differences between memories: {delta}; {gains}.",
-        "equalise": f"equalises the memories: {delta}; {gains}.",
+        "amplify": f"{_amplify(verdict)}: {delta}; {gains}.",
+        "equalise": f"{_equalise(verdict)}: {delta}; {gains}.",
         "shift": f"{_shift(verdict)}: {mean}; {delta}; {gains}.",
         "reorder": f"helps some memories and hurts others: {gains}; {delta}.",
         "null": f"does nothing that matters: {mean}; {delta}; a true gain of "
@@ -129,8 +167,22 @@ def _sentence(verdict: Verdict) -> str:
     return opening + said[verdict.pattern]
 
 
+def _amplify(verdict: Verdict) -> str:
+    if verdict.tone != "harm":
+        return "amplifies the differences between memories"
+    hurt = formatting.listed(verdict.losing) or "some memories"
+    return f"widens the differences between memories by harm: it hurts {hurt} and helps none"
+
+
+def _equalise(verdict: Verdict) -> str:
+    if verdict.tone != "harm":
+        return "equalises the memories"
+    hurt = formatting.listed(verdict.losing) or "the better ones"
+    return f"makes the memories more alike by harm: it hurts {hurt} and helps none"
+
+
 def _shift(verdict: Verdict) -> str:
-    helps = "helps on average" if verdict.average.estimate > 0 else "hurts on average"
+    helps = verdict.heading
     delta = verdict.spread.delta
     if not delta.excludes(0):
         return f"{helps}, and does not change the spread of memories measurably"

@@ -28,6 +28,8 @@ def strips(statistics: Statistics) -> Figure:
         figure, grid = panels(len(group), 5.4, 1.7, across=2)
         for axes, task in zip(grid, group, strict=True):
             _panel(axes, task, bonuses)
+            labels = _labels(task, statistics.margin)
+            axes.set_xticks(range(len(labels)), labels)
         figure.supylabel("success", fontsize=8)
         legend(figure, grid, loc="outside upper right", fontsize=8)
     return figure
@@ -52,18 +54,17 @@ def _panel(axes: Axes, task: Task, among: tuple[str, ...]) -> None:
             axes.plot((x - step / 2.6, x + step / 2.6), (mean, mean), color=INK, linewidth=0.9)
     success_axis(axes)
     axes.set_xlim(-0.5, len(task.architectures) - 0.5)
-    axes.set_xticks(range(len(task.architectures)), _labels(task))
     axes.tick_params(axis="x", length=0)
     for i in range(1, len(task.architectures)):
         axes.axvline(i - 0.5, color="#efefef", linewidth=0.8, zorder=0)
     axes.set_title(task.label, loc="left", fontweight="bold")
 
 
-def _labels(task: Task) -> list[str]:
+def _labels(task: Task, margin: float) -> list[str]:
     """The agents' names, with the answers if there is one bonus; a control is named as one."""
     under = dict.fromkeys(task.architectures, "")
     if len(task.bonuses) == 1:
-        under |= {a.agent: f"\n{in_brief(a)}\n{needs(a)}" for a in of_task(task)}
+        under |= {a.agent: f"\n{in_brief(a)}\n{needs(a)}" for a in of_task(task, margin)}
         under[task.upper] = "\n(a control)"
     return [a + under[a] for a in task.architectures]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from clew.analysis import names
@@ -14,8 +16,10 @@ POINTS = 120
 """Of a curve in the page, at most; thinned by averaging neighbours."""
 
 
-def curves_payload(statistics: Statistics) -> dict[str, object]:
-    """What report.js draws: tasks, each with its steps and its arms' bands and seeds."""
+def curves_payload(
+    statistics: Statistics, labels: Mapping[tuple[str, str], str]
+) -> dict[str, object]:
+    """What report.js draws: tasks, each with its label, its steps and its arms' bands and seeds."""
     found = []
     architectures: set[str] = set()
     bonuses: set[str] = set()
@@ -35,7 +39,7 @@ def curves_payload(statistics: Statistics) -> dict[str, object]:
                 arm[column] = _thin(curve[column].clip(0, 1).to_numpy(), 1000)
             arm["seeds"] = [round(1000 * float(v)) for v in values]
             arms.append(arm)
-        found.append({"label": task.label, "arms": arms})
+        found.append({"label": labels[task.environment, task.reward], "arms": arms})
     return {
         "tasks": found,
         "architectures": names.ordered(architectures, names.ARCHITECTURES),

@@ -1,4 +1,4 @@
-"""The interaction as SVG in the page: light, sharp in print, and every seed can be pointed at."""
+"""The interaction as SVG in the page: every memory's mean without the bonus and with it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from clew.analysis.figures.style import architecture_style
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.verdict import Verdict
 
-WIDTH, HEIGHT = 250, 190
-LEFT, RIGHT, TOP, BOTTOM = 26, 96, 8, 20
+WIDTH, HEIGHT = 330, 210
+LEFT, RIGHT, TOP, BOTTOM = 26, 104, 8, 24
 _MARKS = {  # drawn around the origin, about four units wide
     "o": '<circle r="2.1"/>',
     "s": '<rect x="-1.9" y="-1.9" width="3.8" height="3.8"/>',
@@ -36,13 +36,12 @@ def panel(verdict: Verdict) -> str:
     for i, a in enumerate(chosen):
         shift = 0.07 * (i - (len(chosen) - 1) / 2)
         arms = task.arms[a, NONE], task.arms[a, bonus]
-        parts.append(_architecture(a, shift, arms, bonus, chosen, dotted=a not in task.memories))
+        parts.append(_architecture(a, shift, arms, chosen, dotted=a not in task.memories))
         ends.append(float(arms[1].mean()))
     for y, a in zip(apart(ends, 0.075), chosen, strict=True):
-        colour, _ = architecture_style(a, chosen)
         at = f'x="{WIDTH - RIGHT + 6}" y="{_y(y) + 3:.1f}"'
-        parts.append(f'<text {at} fill="{colour}">{escape(a)}</text>')
-    said = f"{task.label}, {bonus_label(bonus)}: {verdict.pattern}"
+        parts.append(f"<text {at}>{escape(a)}</text>")
+    said = f"{task.label}, {bonus_label(bonus)}: {verdict.heading}"
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(said)}">'
         f"{''.join(parts)}</svg>"
@@ -79,24 +78,20 @@ def _bar(place: float, arms: list) -> str:
 
 
 def _architecture(
-    name: str, shift: float, arms: tuple, bonus: str, among: tuple[str, ...], *, dotted: bool
+    name: str, shift: float, arms: tuple, among: tuple[str, ...], *, dotted: bool
 ) -> str:
+    """A line from the mean without the bonus to the mean with it."""
     colour, mark = architecture_style(name, among)
     shape = _MARKS.get(mark, _MARKS["o"])
-    parts = [f'<g fill="{colour}" color="{colour}">']
-    for place, values, label in zip((0, 1), arms, (NONE, bonus), strict=True):
-        x = _x(place + shift)
-        for value in values:
-            said = f"{escape(name)}, {escape(bonus_label(label))}: {formatting.number(value, 3)}"
-            at = f"translate({x:.1f} {_y(float(value)):.1f})"
-            parts.append(f'<g class="seed" transform="{at}">{shape}<title>{said}</title></g>')
     ends = [(_x(p + shift), _y(float(v.mean()))) for p, v in zip((0, 1), arms, strict=True)]
     path = f'd="M{ends[0][0]:.1f} {ends[0][1]:.1f}L{ends[1][0]:.1f} {ends[1][1]:.1f}"'
     gain = formatting.signed(float(arms[1].mean() - arms[0].mean()))
-    title = f"<title>{escape(name)}: {gain}</title>"
     dash = ' stroke-dasharray="1.5 2.5"' if dotted else ""
-    parts.append(f'<path class="mean" stroke="{colour}"{dash} {path}>{title}</path></g>')
-    return "".join(parts)
+    marks = "".join(f'<g transform="translate({x:.1f} {y:.1f})">{shape}</g>' for x, y in ends)
+    return (
+        f'<g style="--c:{colour}"><title>{escape(name)}: {gain}</title>'
+        f'<path class="line" {dash} {path}/><g class="mark">{marks}</g></g>'
+    )
 
 
 def apart(ys: list[float], gap: float = 0.062) -> list[float]:

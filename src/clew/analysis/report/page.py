@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import metadata, resources
@@ -12,28 +13,36 @@ from typing import TypedDict, Unpack
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import clew
-from clew.analysis import formatting
-from clew.analysis.names import task_label
+from clew.analysis import formatting, summary
+from clew.analysis.advice import advice, finding, hints
+from clew.analysis.answer import Answer, answers
+from clew.analysis.names import bonus_label
+from clew.analysis.report import glossary
+from clew.analysis.report.answer_grid import (
+    EFFECTS,
+    HELD,
+    chip,
+    compact_grid,
+    effect_chip,
+    grid,
+)
 from clew.analysis.report.comparison import Comparison, comparison_table
 from clew.analysis.report.curves_json import curves_payload
+from clew.analysis.report.four_arms_svg import four_arms
 from clew.analysis.report.interaction_svg import panel
-from clew.analysis.report.proofs import Proofs, in_brief, in_words, limits, proof_table
+from clew.analysis.report.proofs import NOTE, Proofs, limits, task_proof
+from clew.analysis.report.task_names import TaskNames
 from clew.analysis.statistics import Statistics
+from clew.analysis.stats.effects import MARGIN
 from clew.analysis.tables import every
 from clew.analysis.tables.grid import html
 from clew.analysis.verdict import RULES, Verdict, verdicts
 
-DOES = {
-    "amplify": "amplifies the differences between memories",
-    "equalise": "equalises the memories",
-    "shift": "moves the memories together",
-    "reorder": "helps some memories and hurts others",
-    "null": "does nothing that matters",
-    "inconclusive": "is not settled",
-}
 TITLE = "Does the bonus help, or is memory the bottleneck?"
 LISTED = 40
 """Unfinished runs that are named one by one before the rest is counted."""
+FEW_NOTES = 3
+"""Notes that are shown at once; more are folded."""
 
 
 class Extras(TypedDict, total=False):
@@ -46,9 +55,9 @@ class Extras(TypedDict, total=False):
     proofs: Proofs
     """What was proved of (environment, reward): `clew.machines.tasks`."""
     configuration: Mapping[str, object]
-    """Shown as it is."""
+    """Shown as it is; `store` is the folder that the commands for single runs name."""
     notes: Sequence[str]
-    """Shown before the answer."""
+    """Shown after the answer."""
     probes: object
     """A `clew.probes.report.ProbeSection`."""
 
@@ -62,58 +71,44 @@ def write_report(statistics: Statistics, path: Path, **extras: Unpack[Extras]) -
 
 def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
     """The report as HTML."""
-    compared, proofs = extras.get("compared", []), extras.get("proofs", {})
-    given = verdicts(statistics)
-    missing = statistics.gaps
-    templates = Environment(
-        loader=PackageLoader("clew.analysis.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return templates.get_template("page.html").render(
-        title=extras.get("title", TITLE),
-        headline=headline(given),
-        verdicts=given,
-        proved={task_label(*task): in_words(found) for task, found in proofs.items()},
-        brief={task_label(*task): in_brief(found) for task, found in proofs.items()},
-        beside_proof=html(proof_table(given, proofs)) if proofs and given else "",
-        limits=limits(proofs),
-        does=DOES,
-        rules=RULES,
-        panel=panel,
+    tasks = [(t.task.environment, t.task.reward) for t in statistics.tasks]
+    names, found = TaskNames(tasks), answers(statistics)
+    lower = statistics.results.lower
+    agents = summary.agents_of(found, lower)
+    configuration, missing = extras.get("configuration", {}), statistics.gaps
+    store = str(configuration.get("store", ""))
+    return _template().render(
+        title=extras.get("title") or title(agents, names),
+        answered=_answered(statistics, found),
+        overall=summary.overall(found, lower),
+        compact=grid(found, lower) if len(tasks) == 1 else compact_grid(found, names, lower),
+        untested=summary.untested(found, lower),
+        alone=agents[0] if len(agents) == 1 else None,
+        few=len(found) <= summary.FEW,
+        lower=lower,
+        names=names,
+        store=shlex.quote(store) if store else "",
         gaps=missing,
         notes=extras.get("notes", ()),
         lines=missing.lines()[:LISTED],
         more=max(0, len(missing.runs) - LISTED),
-        tables={name: (grid.caption, html(grid)) for name, grid in every(statistics).items()},
-        compared=html(comparison_table(compared)) if compared else "",
-        differing=[c for c in compared if c.agreement == "differs"],
-        rate=formatting.rate,
-        estimate=formatting.estimate,
-        compared_counts=Counter(c.agreement for c in compared),
-        compared_with=extras.get("compared_with", "the published study"),
-        curves=curves_payload(statistics),
+        tables={name: (table.caption, html(table)) for name, table in every(statistics).items()},
+        curves=curves_payload(statistics, names.short),
         probes=extras.get("probes"),
-        configuration={**extras.get("configuration", {}), **versions()},
-        style=_asset("report.css"),
-        script=_asset("report.js"),
-    )  # fmt: skip
+        configuration={**configuration, **versions()},
+        **_judged(statistics, extras.get("proofs", {}), names),
+        **_compared(extras),
+    )
 
 
-def headline(given: list[Verdict]) -> str:
-    """The answer in one sentence or two."""
-    if not given:
-        return "No task has finished runs both with a bonus and without: there is no answer yet."
-    if len({v.pattern for v in given}) == 1 and len({v.task.label for v in given}) == 1:
-        return f"On {given[0].task.label}, the bonus {DOES[given[0].pattern]}."
-    said = []
-    for pattern in RULES:
-        found = [v for v in given if v.pattern == pattern]
-        if found:
-            said.append(f"{DOES[pattern]} on {formatting.listed(v.task.label for v in found)}")
-    return "The bonus " + "; it ".join(said) + "."
+def title(found: Sequence[Answer], names: TaskNames) -> str:
+    """The question, about one agent and one bonus if there is one."""
+    if len(found) != 1:
+        return TITLE
+    (only,) = found
+    task = names[only.environment, only.reward]
+    who = f"{bonus_label(only.bonus)} help {only.agent} on {task}"
+    return f"Does {who}, or is memory the bottleneck?"
 
 
 def versions() -> dict[str, str]:
@@ -121,6 +116,82 @@ def versions() -> dict[str, str]:
     packages = ("numpy", "scipy", "pandas")
     found = {name: metadata.version(name) for name in packages}
     return {"clew": clew.__version__, "python": platform.python_version(), **found}
+
+
+def _answered(statistics: Statistics, found: Sequence[Answer]) -> list[dict[str, object]]:
+    """Every task with its answers, its grid and its picture."""
+    by_task, runs = summary.by_task(found), statistics.usual.finished
+    told, lower = [], statistics.results.lower
+    for task in (t.task for t in statistics.tasks):
+        mine = by_task.get((task.environment, task.reward), [])
+        here = (runs["environment"] == task.environment) & (runs["reward"] == task.reward)
+        told.append(
+            {
+                "key": (task.environment, task.reward),
+                "answers": summary.agents_first(mine, lower),
+                "grid": grid(mine, lower) if mine else "",
+                "arms": four_arms(task, runs[here]),
+            }
+        )
+    return told
+
+
+def _judged(statistics: Statistics, proofs: Proofs, names: TaskNames) -> dict[str, object]:
+    """The differences between memories, where there are two to compare, and what was proved."""
+    given = [v for v in verdicts(statistics) if len(v.gains) > 1]
+
+    def of(task: tuple[str, str]) -> list[Verdict]:
+        return [v for v in given if (v.task.environment, v.task.reward) == task]
+
+    known = [task for task in names.short if task in proofs]
+    return {
+        "verdicts": given,
+        "proved": {names[task]: task_proof(proofs[task], of(task)) for task in known},
+        "limits": [NOTE, *limits(proofs)] if known else [],
+    }
+
+
+def _compared(extras: Extras) -> dict[str, object]:
+    compared = extras.get("compared", [])
+    return {
+        "compared": html(comparison_table(compared)) if compared else "",
+        "differing": [c for c in compared if c.agreement == "differs"],
+        "compared_counts": Counter(c.agreement for c in compared),
+        "compared_with": extras.get("compared_with", "the published study"),
+    }
+
+
+def _template():
+    made = Environment(
+        loader=PackageLoader("clew.analysis.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["terms"] = glossary.with_terms
+    made.globals |= {
+        "term": glossary.term,
+        "exploratory": glossary.EXPLORATORY,
+        "glossary": glossary.TERMS,
+        "brief": summary.brief,
+        "advice": advice,
+        "finding": finding,
+        "hints": hints,
+        "effect_chip": effect_chip,
+        "chip": chip,
+        "shapes": {**EFFECTS, **HELD},
+        "panel": panel,
+        "rules": RULES,
+        "margin": formatting.rate(MARGIN),
+        "rate": formatting.rate,
+        "estimate": formatting.estimate,
+        "bonus_label": bonus_label,
+        "few_notes": FEW_NOTES,
+        "style": _asset("report.css"),
+        "script": _asset("report.js"),
+    }
+    return made.get_template("page.html")
 
 
 def _asset(name: str) -> str:

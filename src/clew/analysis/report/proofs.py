@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from clew.analysis.formatting import listed
 from clew.analysis.names import bonus_label
 from clew.analysis.stats.intervals import Interval
-from clew.analysis.tables.grid import Cell, Grid, word
 from clew.analysis.verdict import MARGIN, Verdict
 from clew.machines.tasks import TaskVerdict
 
 Proofs = Mapping[tuple[str, str], TaskVerdict]
 """By environment and reward."""
 OPEN = "undecided"
-SETTLED = ("amplify", "equalise", "null")
+EXPECTED = {
+    "amplify": "amplify the differences between memories",
+    "equalise": "equalise the memories",
+    "null": "change nothing that matters",
+}
 NOTE = (
     "A proof is about the reward and its best policies, in the world as enumerated, without its "
     "time limit; it does not look at learning. 'Null' by redundancy, or for a dense and "
@@ -24,39 +28,58 @@ NOTE = (
 )
 
 
-def proof_table(given: Sequence[Verdict], proofs: Proofs) -> Grid:
-    """A row for every task and bonus that was judged, the proof on the left of the measurement."""
-    rows: list[list[Cell]] = []
-    for verdict in given:
-        finding = proofs.get((verdict.task.environment, verdict.task.reward))
-        if finding is None:
-            continue
-        expected = _expected(finding)
-        rows.append(
-            [
-                word(verdict.task.label),
-                word(bonus_label(verdict.bonus)),
-                word(_where(finding)),
-                word(_reward_is(finding)),
-                word("; ".join(_kept(finding)) or "—"),
-                Cell(
-                    expected,
-                    expected,
-                    detail="; ".join(finding.summary["reasons"] if finding.summary else ()),
-                ),
-                word(verdict.pattern),
-                Cell(beside(expected, verdict.pattern, verdict.spread.delta), bold=True),
-            ]
+class Measured(NamedTuple):
+    """What one bonus did, beside what the proof led to expect."""
+
+    said: str
+    """'E3B amplifies differences.', and why that may be if it was not expected."""
+    outcome: str
+    """Of `beside`."""
+
+
+class TaskProof(NamedTuple):
+    """What the page says of one task."""
+
+    brief: str
+    details: str
+    measured: list[Measured]
+
+
+def task_proof(finding: TaskVerdict, given: Sequence[Verdict]) -> TaskProof:
+    """The proof in a sentence and in full, and what was measured of each bonus."""
+    return TaskProof(in_brief(finding), in_words(finding), [_measured(finding, v) for v in given])
+
+
+def _measured(finding: TaskVerdict, verdict: Verdict) -> Measured:
+    expected = _expected(finding)
+    outcome = beside(expected, verdict.pattern, verdict.spread.delta)
+    said = f"{bonus_label(verdict.bonus)} {verdict.heading}."
+    if outcome == "open":
+        said += f" Expected was that it would {EXPECTED[expected]}; the seeds leave room for that."
+    if outcome == "not as expected":
+        said += f" Expected was that it would {EXPECTED[expected]}. Both can be true: "
+        said += f"{'; '.join(_why_both(finding, expected, verdict))}."
+    return Measured(said, outcome)
+
+
+def _why_both(finding: TaskVerdict, expected: str, verdict: Verdict) -> list[str]:
+    """Why a proof and a measurement that disagree need not contradict each other."""
+    reasons = []
+    if finding.smaller:
+        reasons.append("the proof is of a smaller relative of the task, the measurement of itself")
+    if expected == "null":
+        reasons.append(
+            "the proof says that the bonus does not change which policies are best, not how fast "
+            "they are learned, and that is what was measured"
         )
-    return Grid(
-        name="proofs",
-        caption="What was proved of each task, and what was measured",
-        columns=("Task", "Bonus", "proved of", "the reward is", "it forces memory to keep",
-                 "expected", "measured", "as expected?"),
-        rows=rows,
-        left=8,
-        note=NOTE,
-    )  # fmt: skip
+    else:
+        reasons.append(
+            "the proof says what the reward forces a memory to hold; that a bonus then does this "
+            "is what the study saw on its own tasks, not a theorem"
+        )
+    if verdict.pattern == "null":
+        reasons.append("agents that succeed, or fail, with the bonus and without cannot show it")
+    return reasons
 
 
 def beside(expected: str, pattern: str, delta: Interval) -> str:
@@ -65,7 +88,7 @@ def beside(expected: str, pattern: str, delta: Interval) -> str:
     A change of spread that was expected and not settled is open as long as the interval of ΔSEP
     leaves room for one that matters.
     """
-    if expected not in SETTLED:
+    if expected not in EXPECTED:
         return "nothing was expected"
     if pattern == expected:
         return "as expected"
@@ -75,12 +98,12 @@ def beside(expected: str, pattern: str, delta: Interval) -> str:
 
 
 def in_brief(finding: TaskVerdict) -> str:
-    """One sentence, to stand under the measured pattern."""
+    """One sentence, which says of what it was proved."""
     if finding.summary is None:
-        return "Nothing was proved of this task."
+        return "Nothing was proved."
     return (
-        f"Proved of {_where(finding)}: the reward is {_reward_is(finding)}; expected effect of a "
-        f"bonus: {_expected(finding)}."
+        f"Proved of {_where(finding)}: the reward is {_reward_is(finding)}. "
+        f"Expected of a bonus: {EXPECTED.get(_expected(finding), 'nothing, as it is undecided')}."
     )
 
 
@@ -113,11 +136,13 @@ def _where(finding: TaskVerdict) -> str:
     """The world that was looked at, and how large it is."""
     if finding.summary is None:
         return "—"
-    size = f"{finding.summary['states']:,} states, γ = {finding.summary['discount']}"
+    about = finding.summary
+    size = f"{about['states']:,} states, γ = {about['discount']}"
+    size = "; ".join([size, *about.get("notes", [])])
     if not finding.smaller:
         return f"the world itself ({size})"
     chosen = ", ".join(f"{name}={json.dumps(v)}" for name, v in finding.smaller.items())
-    return f"a smaller version of it, with {chosen} ({size})"
+    return f"a smaller relative of the task, not of the task itself: {chosen} ({size})"
 
 
 def _reward_is(finding: TaskVerdict) -> str:

@@ -84,10 +84,10 @@ def print_answer(store: Path, out: Path, console: Console) -> None:
             console.print(f"{line} {escape(reason(answer))}", highlight=False)
         console.print()
     console.print(CLOSING, style="dim")
-    page, _ = write_page(store, None, out / "report.html", console)
+    page = write_page(store, None, out / "report.html", console)
     _, _, picture = save(strips(statistics), out / "seeds")
     say(console, f"figure: {picture}")
-    say(console, f"report: {page}")
+    say(console, f"report: {page.path}")
     best = max(
         (row for row in scan(opened) if row.status == "finished"),
         key=lambda row: row.result["tail_mean"],

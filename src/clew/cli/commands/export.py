@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import Progress
 
+from clew.cli.commands.report import MARGIN
 from clew.cli.output import say
 from clew.cli.parsing import ResultsPath
 from clew.cli.registry import register
@@ -32,6 +33,7 @@ def export(
     lower: str | None = None,
     upper: str | None = None,
     score_range: tuple[str, ...] = (),
+    margin: float = MARGIN,
 ) -> None:
     """Write all tables, figures and data of a store, or of a table of anyone's results, as files.
 
@@ -47,6 +49,7 @@ def export(
         upper: Of a file: the agent that is given what a perfect memory would hold, if not Given.
         score_range: Of a file: the least and the largest score, LOW HIGH, if they are not 0 and 1;
             for one environment ENVIRONMENT=LOW:HIGH.
+        margin: A difference in success inside plus or minus this does not matter.
     """
     require_extra("the export")
     from clew.analysis import Statistics
@@ -58,7 +61,8 @@ def export(
         contents = read_source(source, options, bars)
         bars.add_task("tables, figures and data", total=None)
         drawn, tables = ({}, []) if is_file_of_rows(source) else _of_probes(source)
-        done = files.export(Statistics(contents.results), out, contents.notes, drawn, tables, force)
+        statistics = Statistics(contents.results, margin=margin)
+        done = files.export(statistics, out, contents.notes, drawn, tables, force)
     for note in contents.notes:
         say(console, note)
     counts = Counter(path.parts[0] for path in done.files if len(path.parts) > 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress
@@ -18,11 +18,13 @@ from clew.store.atomic import write
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.analysis import StoreContents, TableContents
+    from clew.analysis import Statistics, StoreContents, TableContents
     from clew.analysis.report.page import Extras
 
 PAPER = "paper"
 PROOF_SECONDS = 20.0
+MARGIN = 0.05
+"""`clew.analysis.stats.effects.MARGIN`, without importing the analysis."""
 OF_ROWS = TableOptions()
 
 
@@ -37,6 +39,7 @@ def report(
     lower: str | None = None,
     upper: str | None = None,
     score_range: tuple[str, ...] = (),
+    margin: float = MARGIN,
     proof_seconds: float = PROOF_SECONDS,
 ) -> None:
     """Write the answer of a store, or of a table of anyone's results, as one offline HTML page.
@@ -55,20 +58,32 @@ def report(
         upper: Of a file: the agent that is given what a perfect memory would hold, if not Given.
         score_range: Of a file: the least and the largest score, LOW HIGH, if they are not 0 and 1;
             for one environment ENVIRONMENT=LOW:HIGH.
+        margin: A difference in success inside plus or minus this does not matter.
         proof_seconds: Longest time to decide what the rewards supervise, if it is not known yet.
     """
     console = console_for(json is not None)
     options = TableOptions(baseline, lower, upper, score_range)
     notes: list[str] = []
     if json is not None:
-        notes = _write_json(source, json, options, console)
+        notes = _write_json(source, json, options, margin, console)
     if json is None or out is not None:
         beside = source.parent if is_file_of_rows(source) else source
         target = out or beside / "report.html"
-        path, notes = write_page(source, against, target, console, proof_seconds, options)
-        notes = [*notes, f"report: {path} ({path.stat().st_size / 1e6:.2f} MB)"]
+        page = write_page(source, against, target, console, proof_seconds, options, margin)
+        say_answer(console, page.statistics)
+        size = page.path.stat().st_size / 1e6
+        notes = [*page.notes, f"report: {page.path} ({size:.2f} MB)"]
     for note in notes:
         say(console, note)
+
+
+class Written(NamedTuple):
+    """A page that was written."""
+
+    path: Path
+    notes: list[str]
+    """What a reader must know."""
+    statistics: Statistics
 
 
 def write_page(
@@ -78,8 +93,9 @@ def write_page(
     console: Console,
     proof_seconds: float = PROOF_SECONDS,
     options: TableOptions = OF_ROWS,
-) -> tuple[Path, list[str]]:
-    """Write the page of a store or file; where it is, and notes that a reader must know."""
+    margin: float = MARGIN,
+) -> Written:
+    """Write the page of a store or file."""
     require_extra()
     from clew.analysis import Statistics, StoreContents
     from clew.analysis.report import write_report
@@ -96,11 +112,14 @@ def write_page(
         else:
             extras["configuration"] = {"file": str(source)}
         bars.add_task("statistics and pictures", total=None)
-        path = write_report(Statistics(ours.results), out, **extras)
-    return path, notes
+        statistics = Statistics(ours.results, margin=margin)
+        path = write_report(statistics, out, **extras)
+    return Written(path, notes, statistics)
 
 
-def _write_json(source: Path, target: Path, options: TableOptions, console: Console) -> list[str]:
+def _write_json(
+    source: Path, target: Path, options: TableOptions, margin: float, console: Console
+) -> list[str]:
     """Print or write the document; notes, and where it is."""
     require_extra()
     from clew.analysis import Statistics
@@ -108,7 +127,7 @@ def _write_json(source: Path, target: Path, options: TableOptions, console: Cons
 
     with Progress(console=console, transient=True) as bars:
         ours = read_source(source, options, bars)
-        text = as_json(Statistics(ours.results), ours.notes)
+        text = as_json(Statistics(ours.results, margin=margin), ours.notes)
     if target == STANDARD_OUTPUT:
         print(text)
         return ours.notes
@@ -126,6 +145,15 @@ def _of_store(store: Path, ours: StoreContents, proof_seconds: float) -> Extras:
         "probes": probe_section(Store(store, read_only=True)),
         "configuration": {"store": str(store), **ours.configuration},
     }
+
+
+def say_answer(console: Console, statistics: Statistics) -> None:
+    """The answer in lines, as the page begins."""
+    from clew.analysis.answer import answers
+    from clew.analysis.summary import lines
+
+    for line in lines(answers(statistics), statistics.results.lower):
+        say(console, line)
 
 
 def _compared(
