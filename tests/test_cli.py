@@ -61,8 +61,9 @@ def test_without_a_word_it_helps() -> None:
     ("command", "shown"),
     [
         ("run", "SUITE"), ("train", "ENVIRONMENT"), ("status", "[STORE]"), ("show", "RUN"),
-        ("report", "[STORE]"), ("probe", "SUITE"), ("merge", "FROM INTO"), ("classify", "NAME"),
-        ("list", ""), ("bench", "{train}"), ("demo", ""),
+        ("report", "[STORE|FILE]"), ("export", "[STORE|FILE]"), ("probe", "SUITE"),
+        ("merge", "FROM INTO"), ("classify", "NAME"), ("list", "[NAME]"), ("bench", "{train}"),
+        ("demo", ""),
     ],
 )  # fmt: skip
 def test_help_names_what_is_meant(command: str, shown: str) -> None:
@@ -85,7 +86,8 @@ import contextlib, io, sys
 from clew.cli import COMMANDS, main
 store = sys.argv[1]
 helps = [[name, "--help"] for name in COMMANDS.names()]
-for words in (["--help"], *helps, ["list"], ["list", "--json"], ["status", store]):
+lists = [["list"], ["list", "--json"], ["list", "GRU"], ["list", "rewards"]]
+for words in (["--help"], *helps, *lists, ["status", store]):
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
         main(words)
     assert out.getvalue(), words

@@ -14,6 +14,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WITH_EXAMPLES = [page for page in PAGES if BLOCK.search(page.read_text())]
+FOREIGN = re.compile(r"^```py\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""Examples for packages that are not installed here."""
 LINK = re.compile(r"\]\(([^)#]+)\)")
 
 RUN_PAGES = """
@@ -58,6 +60,12 @@ def errors(
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda p: p.name)
 def test_examples_run(page: Path, errors: dict[str, str]) -> None:
     assert page.name not in errors, errors[page.name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_examples_for_other_packages_can_be_read(page: Path) -> None:
+    for source in FOREIGN.findall(page.read_text()):
+        compile(source, page.name, "exec")
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)

@@ -86,12 +86,18 @@ def test_the_list(suite: Path) -> None:
     listed = json.loads(run("list", "--json").out)
     corridor = listed["environments"]["Corridor"]
     assert corridor["about"] == "Say at the end of a corridor what was shown at its start."
-    assert corridor["rewards"] == ["sparse", "strict"]
-    assert corridor["options"] == ["length"]
-    assert listed["environments"]["TinyReproduce"]["rewards"] == ["dense", "sparse", "half"]
-    assert listed["architectures"]["Leaky"]["options"] == ["leak"]
-    assert "amount" in listed["bonuses"]["change"]["options"]
+    assert corridor["rewards"]["strict"] == {"right": 1.0, "wrong": -1 / 3}
+    assert corridor["events"] == {"right": "", "wrong": ""}
+    length = {"name": "length", "type": "int", "default": 3, "about": "Steps from end to end."}
+    assert corridor["options"] == [length]
+    assert list(listed["environments"]["TinyReproduce"]["rewards"]) == ["dense", "sparse", "half"]
+    (leak,) = listed["architectures"]["Leaky"]["options"]
+    assert (leak["default"], leak["about"]) == (0.9, "Share of the state that a step keeps.")
+    assert {option["name"]: option["about"] for option in listed["bonuses"]["change"]["options"]}[
+        "clip"
+    ].startswith("The largest intrinsic reward")
     assert "Leaky" in run("list").out
+    assert "−0.333 for wrong" in run("list", "Corridor").out
 
 
 def test_a_command(suite: Path, store: Path) -> None:

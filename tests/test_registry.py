@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -14,8 +15,10 @@ import pytest
 
 from clew import registry, source
 from clew.bonuses.registry import bonuses
+from clew.envs.pricelist import PriceList, plain_prices, price_list
 from clew.envs.registry import environments
-from clew.memory.registry import architectures
+from clew.memory.registry import GIVEN, architectures
+from clew.outline import REQUIRED, Option, Outline, outline_of, read_outline
 from clew.registry import Registry
 from clew.validate import BadInput
 
@@ -29,12 +32,21 @@ ALL = [
 @pytest.mark.parametrize(("room", "name"), ALL)
 def test_the_source_says_what_the_object_says(room: Registry[object], name: str) -> None:
     entry = room[name]
-    factory = entry.factory()
-    read = source.outline(entry.identity)
-    assert read.about == source.first_paragraph(inspect.getdoc(factory))
-    assert read.options == tuple(inspect.signature(factory).parameters)
-    assert set(entry.outline().options) == set(read.options) - set(entry.preset)
-    assert 10 < len(read.about) < 100, "one line for a list"
+    read, made = read_outline(entry.identity), outline_of(entry.factory())
+    assert read.about == made.about == source.first_paragraph(inspect.getdoc(entry.factory()))
+    assert read.description == made.description
+    assert [option[::2] for option in read.options] == [option[::2] for option in made.options]
+    assert [option.about for option in read.options] == [option.about for option in made.options]
+    free = {option.name for option in entry.outline().options}
+    assert free == {option.name for option in read.options} - set(entry.preset)
+    assert 10 < len(read.about) < 64, "one line for a list"
+
+
+@pytest.mark.parametrize(("room", "name"), ALL)
+def test_every_option_says_what_it_means(room: Registry[object], name: str) -> None:
+    options = [each for each in room[name].outline().options if each.name not in GIVEN]
+    assert all(option.type and 6 < len(option.about) < 200 for option in options)
+    assert all(option.default is not REQUIRED for option in options)
 
 
 def test_names_cost_no_import_of_jax() -> None:
@@ -83,7 +95,13 @@ def thing(size: int, colour: str = "red"):
     """A thing
     of a size.
 
-    More about it."""
+    More about it.
+
+    Args:
+        size: How large.
+        colour: What is seen of it,
+            in a word.
+    """
     return size, colour
 '''
 
@@ -94,10 +112,12 @@ def test_a_file_is_read_and_imported_when_used(package: Path) -> None:
     from passing import things  # pyright: ignore[reportMissingImports]
 
     assert things.names() == ("one", "two")
-    assert things["one"].outline() == source.Outline("A thing of a size.", ("colour",))
+    colour = Option("colour", "str", "red", "What is seen of it, in a word.")
+    wanted = Outline("A thing of a size.", "More about it.", (colour,))
+    assert things["one"].outline() == wanted
     assert "passing.files.plain" not in sys.modules
     assert things.make("two") == (2, "red")
-    assert things["one"].outline() == source.Outline("A thing of a size.", ("colour",))
+    assert things["one"].outline() == wanted
     with pytest.raises(BadInput, match=r"size=3 contradicts the name 'one'.* choose .*'two'"):
         things.make("one", size=3)
 
@@ -126,7 +146,28 @@ def test_two_files_may_not_share_a_name(package: Path) -> None:
 
 
 @pytest.mark.parametrize("name", environments.names())
-def test_rewards_are_read_off_the_source(name: str) -> None:
-    entry = environments[name]
-    read = source.keys_of(entry.identity, "rewards")
-    assert read == tuple(environments.make(name).reward_variants())
+def test_prices_and_events_are_read_off_the_source(name: str) -> None:
+    world = environments.make(name)
+    read = as_read(name)
+    assert {n: dict(paid) for n, paid in world.reward_variants().items()} == read.rewards
+    assert tuple(read.events) == world.event_names
+    assert all(read.events.values())
+    assert price_list(name) == read
+
+
+def as_read(name: str) -> PriceList:
+    """As if the world were not imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry.Entry, "imported", False)
+        return price_list(name)
+
+
+@pytest.mark.parametrize("prices", ["prices_of", "lambda world: table[world.size]", "lambda: {}"])
+def test_prices_that_are_no_plain_expression_are_left_out(prices: str) -> None:
+    (function,) = ast.parse(prices).body
+    assert isinstance(function, ast.Expr)
+    world = source.StandIn("clew.envs.worlds.tiny_reproduce.world:TinyReproduce", {"k": 4})
+    assert plain_prices(function.value, world) == {}
+    assert world.horizon == 7
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = world.nothing

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from clew.source import Outline, first_paragraph, outline, registered
+from clew.outline import Outline, outline_of, read_outline
+from clew.source import registered
 from clew.validate import BadInput, known_names, listing
 
 T = TypeVar("T")
@@ -53,13 +54,9 @@ class Entry(Generic[T]):
 
     def outline(self) -> Outline:
         """Description and options; those that the name settles are left out. Imports nothing."""
-        if self.imported:
-            factory = self.factory()
-            about, options = factory.__doc__, tuple(inspect.signature(factory).parameters)
-        else:
-            about, options = outline(self.identity)
-        free = tuple(option for option in options if option not in self.preset)
-        return Outline(first_paragraph(about), free)
+        found = outline_of(self.factory()) if self.imported else read_outline(self.identity)
+        free = tuple(option for option in found.options if option.name not in self.preset)
+        return found._replace(options=free)
 
 
 class Registry(Generic[T]):

@@ -1,19 +1,29 @@
 """What a module says of itself in its source, read without importing it.
 
 Listing what there is to choose from must not import jax, which takes a second or two. So names,
-descriptions and options are read off the syntax tree.
+descriptions, options and prices are read off the syntax tree.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.abc import InspectLoader
 from typing import NamedTuple
 
 Definition = ast.ClassDef | ast.FunctionDef
+
+
+class Assigned(NamedTuple):
+    """A variable: its type and value as they are written, and the text below it."""
+
+    type: str
+    value: ast.expr | None
+    about: str
 
 
 class Registered(NamedTuple):
@@ -23,15 +33,6 @@ class Registered(NamedTuple):
     attribute: str
     """The class or function that is decorated."""
     preset: dict[str, object]
-
-
-class Outline(NamedTuple):
-    """A class or a function, as a list of what there is shows it."""
-
-    about: str
-    """First paragraph of the docstring, in one line."""
-    options: tuple[str, ...]
-    """What it can be made with."""
 
 
 @cache
@@ -50,7 +51,7 @@ def registered(module: str) -> list[Registered] | None:
     found: list[Registered] = []
     for node in (each for each in syntax(module).body if isinstance(each, Definition)):
         for call in node.decorator_list:
-            if not isinstance(call, ast.Call) or _last_name(call.func) != "register":
+            if not isinstance(call, ast.Call) or last_name(call.func) != "register":
                 continue
             try:
                 (name,) = (ast.literal_eval(each) for each in call.args)
@@ -61,34 +62,11 @@ def registered(module: str) -> list[Registered] | None:
     return found
 
 
-def outline(target: str) -> Outline:
-    """Describe the class or function `"module:name"`."""
-    module, _, name = target.partition(":")
-    node = _definition(module, name)
-    if node is None:
-        return Outline("", ())
-    return Outline(first_paragraph(ast.get_docstring(node)), tuple(_options(module, node)))
-
-
-def keys_of(target: str, variable: str) -> tuple[str, ...]:
-    """The keys of a dictionary that is written out in the body of the class `"module:name"`."""
-    module, _, name = target.partition(":")
-    node = _definition(module, name)
-    for statement in node.body if node else ():
-        if not isinstance(statement, ast.Assign | ast.AnnAssign):
-            continue
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if variable in map(_last_name, targets) and isinstance(statement.value, ast.Dict):
-            keys = statement.value.keys
-            return tuple(str(key.value) for key in keys if isinstance(key, ast.Constant))
-    return ()
-
-
 def type_checking_imports(module: str) -> dict[str, str]:
     """Names that are imported under `if TYPE_CHECKING`, and the module that each is in."""
     found: dict[str, str] = {}
     for node in syntax(module).body:
-        if isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING":
             for line in node.body:
                 if isinstance(line, ast.ImportFrom):
                     found |= {each.name: str(line.module) for each in line.names}
@@ -100,45 +78,88 @@ def first_paragraph(docstring: str | None) -> str:
     return " ".join((docstring or "").strip().split("\n\n")[0].split())
 
 
-def _definition(module: str, name: str) -> Definition | None:
+def definition(target: str) -> tuple[str, Definition]:
+    """The class or function `"module:name"`, after the module that it is written in."""
+    module, _, name = target.partition(":")
     for node in syntax(module).body:
         if isinstance(node, Definition) and node.name == name:
-            return node
-    return None
+            return module, node
+    raise ImportError(f"{module!r} does not define {name!r}", name=module)
 
 
-def _options(module: str, node: Definition) -> Iterator[str]:
-    """Parameters of a function or of a class's `__init__`; else the fields of a dataclass."""
-    if isinstance(node, ast.FunctionDef):
-        yield from _parameters(node)
-        return
-    for line in node.body:
-        if isinstance(line, ast.FunctionDef) and line.name == "__init__":
-            yield from _parameters(line, skip=1)
-            return
+def bases(module: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]]:
+    """The class itself and before it what it inherits from, as far as that is of this package."""
     for base in node.bases:
-        yield from _options_of_base(module, _last_name(base))
-    for line in node.body:
-        if isinstance(line, ast.AnnAssign) and "ClassVar" not in ast.unparse(line.annotation):
-            yield _last_name(line.target)
+        where, name = module, last_name(base)
+        for line in syntax(module).body:
+            if isinstance(line, ast.ImportFrom) and name in [each.name for each in line.names]:
+                where = str(line.module)
+        if where.startswith(f"{__package__}."):
+            with suppress(ImportError):
+                found, inherited = definition(f"{where}:{name}")
+                if isinstance(inherited, ast.ClassDef):
+                    yield from bases(found, inherited)
+    yield module, node
 
 
-def _options_of_base(module: str, name: str) -> Iterator[str]:
-    """Fields that a class inherits, if its base is defined or imported by name in the module."""
-    for line in syntax(module).body:
-        if isinstance(line, ast.ImportFrom) and name in [each.name for each in line.names]:
-            module = str(line.module)
-    if module.startswith(f"{__package__}.") and (node := _definition(module, name)):
-        yield from _options(module, node)
+def assigned(node: ast.ClassDef | ast.Module) -> dict[str, Assigned]:
+    """Every variable of a body that is given a value or a type, with what is said of it."""
+    found: dict[str, Assigned] = {}
+    for line, after in zip(node.body, [*node.body[1:], None], strict=True):
+        if not isinstance(line, ast.Assign | ast.AnnAssign):
+            continue
+        targets = line.targets if isinstance(line, ast.Assign) else [line.target]
+        type_ = ast.unparse(line.annotation) if isinstance(line, ast.AnnAssign) else ""
+        said = after.value if isinstance(after, ast.Expr) else None
+        about = said.value if isinstance(said, ast.Constant) else None
+        text = inspect.cleandoc(about) if isinstance(about, str) else ""
+        found |= {last_name(target): Assigned(type_, line.value, text) for target in targets}
+    return found
 
 
-def _parameters(function: ast.FunctionDef, skip: int = 0) -> Iterator[str]:
-    arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    yield from (each.arg for each in every[skip:])
+def value(module: str, node: ast.expr) -> object:
+    """What an expression comes to if it is written out, there or in a variable; else its text."""
+    if isinstance(node, ast.Name) and (known := assigned(syntax(module)).get(node.id)):
+        return value(module, known.value) if known.value else ast.unparse(node)
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ast.unparse(node)
 
 
-def _last_name(node: ast.expr) -> str:
+class StandIn:
+    """In place of an object whose class is not imported: its fields, and what follows from them."""
+
+    def __init__(self, target: str, fields: Mapping[str, object]) -> None:
+        """Properties are computed where they are an expression; anything else is an error."""
+        self.__dict__ |= fields
+        self._methods = {
+            line.name: line
+            for _, node in bases(*_class(target))
+            for line in node.body
+            if isinstance(line, ast.FunctionDef)
+        }
+
+    def __getattr__(self, name: str) -> object:
+        last = self._methods[name].body[-1] if name in self._methods else None
+        if not isinstance(last, ast.Return) or last.value is None:
+            raise AttributeError(name)
+        return evaluate(ast.Lambda(self._methods[name].args, last.value))(self)
+
+
+def evaluate(function: ast.Lambda) -> Callable[..., object]:
+    """A function that is written as an expression; it knows its arguments and nothing else."""
+    tree = ast.fix_missing_locations(ast.Expression(function))
+    return eval(compile(tree, "<source>", "eval"), {"__builtins__": {}})
+
+
+def _class(target: str) -> tuple[str, ast.ClassDef]:
+    module, node = definition(target)
+    assert isinstance(node, ast.ClassDef)
+    return module, node
+
+
+def last_name(node: ast.expr) -> str:
     """`register` of `memory.register`, `Bonus` of `Bonus[State]`."""
     if isinstance(node, ast.Subscript):
         node = node.value

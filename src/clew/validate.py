@@ -82,8 +82,9 @@ def listing(valid: Iterable[object]) -> str:
 
 def hint(value: object, valid: Iterable[object]) -> str:
     """Suggest the nearest valid choice to a misspelt one."""
-    near = difflib.get_close_matches(str(value), [str(v) for v in valid], n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    known = {str(v).lower(): str(v) for v in valid}
+    near = difflib.get_close_matches(str(value).lower(), known, n=1)
+    return f" (did you mean {known[near[0]]!r}?)" if near else ""
 
 
 def _alike(value: object, other: object) -> bool:

@@ -75,6 +75,13 @@ def test_bonuses_and_architectures_differ_in_more_than_colour() -> None:
     assert architecture_style("MyOwn") == architecture_style("MyOwn")
 
 
+def test_what_others_call_their_agents_and_bonuses_is_told_apart() -> None:
+    bonuses = ("none", "e3b", "RND", "ICM", "RE3", "Go-Explore")
+    assert len({str(bonus_style(b, bonuses)[1:]) for b in bonuses}) == len(bonuses)
+    agents = ("GRU", "PPO", "PPO-LSTM", "R2D2", "DQN", "Dreamer", "GTrXL")
+    assert len({architecture_style(a, agents) for a in agents}) == len(agents)
+
+
 def test_labels_keepapart() -> None:
     placed = sorted(apart([0.5, 0.5, 0.51, 0.98, 1.0]))
     assert min(np.diff(placed)) > 0.05

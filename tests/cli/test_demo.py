@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 import clew.cli.commands.demo as command
+from clew.store import Store, scan
 from clew.suite import find_suite
 from clew.suite.planning import group_by_program
 from tests.cli.conftest import suite
@@ -27,9 +29,14 @@ def test_it_ends_with_table_answer_figure_and_report(
     said = " ".join(capsys.readouterr().out.split())
     assert "4 runs" in said
     assert "4 finished" in said
-    assert "inconclusive On TinyReproduce[k=2,v=2] / dense, E3B cannot be judged" in said
+    assert "Memoryless: Train at least 3 seeds with E3B and without: " in said
     assert f"figure: {tmp_path / 'seeds.png'}" in said
     assert f"report: {tmp_path / 'report.html'}" in said
+    assert "next: clew report" not in said  # it is written already
+    best = re.search(r"next, an agent at play: clew show (\S+) --store (\S+) --gif play.gif", said)
+    assert best is not None
+    tails = {row.name: row.result["tail_mean"] for row in scan(Store(best[2], read_only=True))}
+    assert tails[best[1]] == max(tails.values())
     assert (tmp_path / "seeds.png").read_bytes().startswith(b"\x89PNG")
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

@@ -41,6 +41,7 @@ class Corridor(envs.Environment):
     """Say at the end of a corridor what was shown at its start."""
 
     length: int = 3
+    """Steps from end to end."""
 
     event_names = ("right", "wrong")
     rewards: ClassVar[Rewards] = {

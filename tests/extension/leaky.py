@@ -12,7 +12,11 @@ from clew.memory.base import cleared
 
 @memory.register("Leaky")
 class Leaky(memory.Architecture):
-    """s_t = leak · s_{t−1} + W x_t, which is also what it puts out."""
+    """s_t = leak · s_{t−1} + W x_t, which is also what it puts out.
+
+    Args:
+        leak: Share of the state that a step keeps.
+    """
 
     write: Linear
     leak: float = eqx.field(static=True)

@@ -202,6 +202,11 @@ def test_from_a_trained_suite_to_the_page(
     assert "What was &lt;shown&gt; can be told" in page
     assert not re.search(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", page)
 
+    assert clew("export", folder, "--out", tmp_path / "files") == 0
+    drawn = {path.stem for path in (tmp_path / "files" / "figures").glob("probes-*.pdf")}
+    assert drawn == {"probes-auc", "probes-ages"}
+    assert "GRU" in (tmp_path / "files" / "tables" / "probes.csv").read_text()
+
 
 def test_predictions_after_the_results_are_late(
     clew, probed: Path, suite_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

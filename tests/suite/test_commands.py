@@ -1,4 +1,4 @@
-"""`clew run`, `clew status` and `clew list`, as a user or a script reads them."""
+"""`clew run` and `clew status`, as a user or a script reads them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import pytest
 from rich.console import Console
 
 from clew.cli.arm_table import print_runs
-from clew.cli.commands.list import list_
 from clew.cli.commands.status import status
 from clew.cli.progress import ProgressBars
 from clew.store import Store, count, scan, world_name
-from clew.suite import PackProgress, names
+from clew.suite import PackProgress
 from clew.suite.provenance import commit
 from clew.validate import BadInput
 from tests.store.things import outcome
@@ -127,22 +126,6 @@ def test_options_show_in_the_table(store: Path) -> None:
     told = narrow.file
     assert "…" not in told.getvalue()
     assert world_name({"environment": "X"}) == "X"
-
-
-def test_the_list_for_a_script(capsys: pytest.CaptureFixture[str]) -> None:
-    list_(json=True)
-    listed = json.loads(capsys.readouterr().out)
-    tiny_reproduce = listed["environments"]["TinyReproduce"]
-    assert tiny_reproduce["rewards"] == ["dense", "sparse"]
-    assert tiny_reproduce["options"] == ["k", "v", "order"]
-    assert "1,800 runs" in listed["suites"]["paper"]["about"]
-    assert listed["suites"].keys() == set(names())
-    assert listed["architectures"]["RetNet"]["options"] == ["heads", "full_block"]
-    assert list(listed["bonuses"]) == ["e3b", "none", "noveld"]
-    list_()
-    shown = capsys.readouterr().out
-    assert "lambda-bracket" in shown
-    assert "rewards: dense, sparse" in shown
 
 
 STEPS = [

@@ -6,6 +6,7 @@ Nothing here imports jax or the learner. Needs the extra `clew[report]`.
 from clew.analysis.advice import advice, reason
 from clew.analysis.answer import Answer, answers
 from clew.analysis.from_store import StoreContents, read_store
+from clew.analysis.from_table import TableContents, read_table
 from clew.analysis.published import published, published_success
 from clew.analysis.results import Results
 from clew.analysis.statistics import Statistics, TaskStatistics
@@ -17,6 +18,7 @@ __all__ = [
     "Results",
     "Statistics",
     "StoreContents",
+    "TableContents",
     "Task",
     "TaskStatistics",
     "Verdict",
@@ -25,6 +27,7 @@ __all__ = [
     "published",
     "published_success",
     "read_store",
+    "read_table",
     "reason",
     "task",
     "tasks",

@@ -72,11 +72,28 @@ def hints(answer: Answer) -> list[str]:
     return found
 
 
+def in_brief(answer: Answer) -> str:
+    """What to do, in a few words for a table or a picture."""
+    bonus = bonus_label(answer.bonus)
+    return {
+        "helps": f"use {bonus}",
+        "hurts": f"avoid {bonus}",
+        "does not matter": f"{bonus}: no matter",
+        "cannot be told": f"{bonus}: too few seeds",
+    }[answer.effect.said]
+
+
 def label(answer: Answer) -> str:
-    """What holds it back, in a word or two, for a table."""
+    """What holds it back, in a word or two."""
     if answer.held_back_by == "exploration" and not answer.intervened:
         return "exploration, at least"
     return answer.held_back_by
+
+
+def needs(answer: Answer) -> str:
+    """The same as what it needs, for a picture."""
+    unlike = {"nothing": "needs neither", "cannot be told": "need not clear"}
+    return unlike.get(answer.held_back_by, f"needs {label(answer)}")
 
 
 def _what_to_do(answer: Answer) -> tuple[str, str]:

@@ -19,7 +19,6 @@ from clew.analysis.stats.curves import still_rising
 from clew.analysis.stats.effects import MARGIN, SEEDS, Effect, Said, effect
 from clew.analysis.stats.intervals import Interval, holm, mean_interval
 from clew.analysis.stats.task import Pair, Task
-from clew.validate import BadInput, finite_number
 
 HeldBackBy = Literal[
     "nothing", "exploration", "memory", "both", "something else", "cannot be told"
@@ -124,11 +123,10 @@ class Answer:
         return None if not wanted or None in wanted else max(n for n in wanted if n is not None)
 
 
-def answers(statistics: Statistics, margin: float = MARGIN) -> list[Answer]:
+def answers(statistics: Statistics) -> list[Answer]:
     """One for every task, bonus and agent that has runs with the bonus and without."""
-    if not 0 < finite_number("margin", margin) < 1:
-        raise BadInput(f"margin={margin!r} is not valid; it must be between 0 and 1")
-    return [a for t in statistics.tasks for a in of_task(t.task, margin, statistics.usual)]
+    margin, curves = statistics.margin, statistics.usual
+    return [a for t in statistics.tasks for a in of_task(t.task, margin, curves)]
 
 
 def of_task(task: Task, margin: float = MARGIN, curves: Results | None = None) -> list[Answer]:

@@ -20,6 +20,7 @@ from clew.analysis.stats.bootstrap import (
     Statistic,
     bootstrap,
 )
+from clew.analysis.stats.effects import MARGIN
 from clew.analysis.stats.gains import Gain, average_gain, gain
 from clew.analysis.stats.interaction import Interaction, two_way
 from clew.analysis.stats.intervals import Interval, Welch, holm, welch, without_interval
@@ -34,7 +35,7 @@ from clew.analysis.stats.spread import (
 )
 from clew.analysis.stats.success import improvement, iqm, with_bonus
 from clew.analysis.stats.task import Pair, Task, tasks
-from clew.validate import known_names
+from clew.validate import BadInput, finite_number, known_names
 
 View = Literal["memories", "with the control", "in log odds"]
 """What a spread is taken over: the memory architectures, these and the memoryless control, or the
@@ -47,9 +48,16 @@ class Statistics:
     """Of a table of runs. Where λ was swept, the tasks are about the λ that most runs have."""
 
     def __init__(
-        self, results: Results, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
+        self,
+        results: Results,
+        resamples: int = RESAMPLES,
+        permutations: int = PERMUTATIONS,
+        margin: float = MARGIN,
     ):
+        if not 0 < finite_number("margin", margin) < 1:
+            raise BadInput(f"margin={margin!r} is not valid; it must be between 0 and 1")
         self.results = results
+        self.margin = margin
         self._sizes = (resamples, permutations)
 
     @cached_property

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 
 import clew
+from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
 from clew.validate import BadInput, one_of
 
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if command == "--version":
         print(f"clew {clew.__version__}")
         return
+    typed.set((command, *rest))
     try:
         function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
         parameters = inspect.signature(function).parameters.values()

@@ -29,9 +29,11 @@ SuiteName = Annotated[str, arg(metavar="SUITE")]
 RunName = Annotated[str, arg(metavar="RUN")]
 WorldName = Annotated[str, arg(metavar="ENVIRONMENT")]
 StorePath = Annotated[Path, arg(metavar="[STORE]")]
+ResultsPath = Annotated[Path, arg(metavar="[STORE|FILE]")]
 SourcePath = Annotated[Path, arg(metavar="FROM")]
 IntoPath = Annotated[Path, arg(metavar="INTO")]
 Subject = Annotated[str, arg(metavar="NAME")]
+Listable = Annotated[str, arg(metavar="[NAME]")]
 
 KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
 SIDES, RULES = "│ ", "╰╯─-"
@@ -45,7 +47,7 @@ def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], Non
         return partial(command, *args, **options)
 
     later.__doc__ = unwrapped(command.__doc__)
-    hints = typing.get_type_hints(command, include_extras=True).items()
+    hints = _hints(command).items()
     # tyro checks `int | None` by a package that is slow to import, and not `Optional[int]`
     later.__annotations__ = {
         name: typing.Union[typing.get_args(kind)] if isinstance(kind, types.UnionType) else kind  # noqa: UP007
@@ -55,7 +57,8 @@ def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], Non
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            return tyro.cli(later, args=typed, prog=prog, registry=registry)  # type: ignore
+            args = _together(command, typed)
+            return tyro.cli(later, args=args, prog=prog, registry=registry)  # type: ignore
     except SystemExit as ended:
         if not ended.code:
             raise
@@ -105,6 +108,25 @@ def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> 
             )
 
 
+def _together(command: Command, typed: Sequence[str]) -> list[str]:
+    """With the values of a flag that takes several and was given several times behind one."""
+    parameters = inspect.signature(command).parameters.values()
+    several = {f for p in parameters if p.default == () for f in _spellings(p.name, ())}
+    rest: list[str] = []
+    values: dict[str, list[str]] = {}
+    into = rest
+    for word in typed:
+        flag, mark, value = word.partition("=")
+        if (flag := flag.replace("_", "-")) in several:
+            into = values.setdefault(flag, [])
+            into += [value] if mark else []
+            continue
+        if re.match(r"-[^\d.]", word):
+            into = rest
+        into.append(word)
+    return [*rest, *(word for flag, given in values.items() for word in (flag, *given))]
+
+
 def _sentence(command: Command, box: str, prog: str) -> str:
     """What tyro says in the first paragraph of a box, in a sentence."""
     lines = (line.strip(SIDES) for line in box.splitlines()[1:])
@@ -124,9 +146,14 @@ def _sentence(command: Command, box: str, prog: str) -> str:
     return said.removeprefix("Error parsing ") or f"{prog} cannot be called like this{see}"
 
 
+def _hints(command: Command) -> dict[str, object]:
+    """Types of the arguments; those above are known to a command that does not import them."""
+    return typing.get_type_hints(command, localns={"Listable": Listable}, include_extras=True)
+
+
 def _required(command: Command) -> Iterator[str]:
     """Arguments without a default, as the help shows them."""
-    hints = typing.get_type_hints(command, include_extras=True)
+    hints = _hints(command)
     for name, parameter in inspect.signature(command).parameters.items():
         if parameter.default is not parameter.empty:
             continue
@@ -136,6 +163,31 @@ def _required(command: Command) -> Iterator[str]:
         else:
             yield from _spellings(name, None)
 
+
+STANDARD_OUTPUT = Path("-")
+
+
+def _json_file(given: list[str]) -> Path:
+    if len(given) > 1 or (given and not given[0].endswith(".json")):
+        # what else follows is the results' own name: never write over it
+        raise ValueError(
+            f"{given[0]!r} does not end in .json; name the results before --json, and a .json "
+            "file behind it, or nothing"
+        )
+    return Path(given[0]) if given else STANDARD_OUTPUT
+
+
+JsonFile = Annotated[
+    Path | None,
+    PrimitiveConstructorSpec(
+        nargs="*",
+        metavar="[FILE]",
+        instance_from_str=_json_file,
+        is_instance=lambda value: value is None or isinstance(value, Path),
+        str_from_instance=lambda value: [] if value is None else [str(value)],
+    ),
+]
+"""`--json` alone prints (`STANDARD_OUTPUT`), `--json FILE` writes a file."""
 
 registry = ConstructorRegistry()
 """For tyro: mistyped numbers are refused in words, and what may be left out is not `None`."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import jax
 
 from clew.cli.arm_table import print_runs
+from clew.cli.next_steps import command_again, next_steps
 from clew.cli.output import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -34,8 +35,9 @@ def train_here(
     retry: bool = False,
     as_json: bool = False,
     tensorboard: bool = False,
+    demo: bool = False,
 ) -> int:
-    """Train a suite on this machine, and print how it went; the exit code."""
+    """Train a suite on this machine, print how it went and what to do next; the exit code."""
     if workers > 1:
         stay_off_devices()
     store, console = Store(config.store), console_for(as_json)
@@ -46,7 +48,7 @@ def train_here(
     say(console, f"{config.suite.name}: {runs}, results in {config.store}")
     bars = ProgressBars(console, packs.periods, as_json)
     stopped, failures = _train(config, store, packs, workers, bars, tensorboard)
-    return _conclude(config, store, bars, stopped, failures)
+    return _conclude(config, store, bars, stopped, failures, demo)
 
 
 def train_on_cluster(
@@ -109,6 +111,7 @@ def _train(
         bars.console.show_cursor(True)
         if team:
             team.kill()
+        print(f"\nto go on: {command_again()}", file=sys.stderr, flush=True)
         os._exit(EXIT_INTERRUPTED)
 
     with Stop(None if team else config.time_limit, again=leave) as stop, bars:
@@ -136,9 +139,14 @@ def _watch(store: Store, packs: SuitePlan, bars: ProgressBars, tensorboard: bool
 
 
 def _conclude(
-    config: WorkerConfig, store: Store, bars: ProgressBars, stopped: str, failures: Sequence[str]
+    config: WorkerConfig,
+    store: Store,
+    bars: ProgressBars,
+    stopped: str,
+    failures: Sequence[str],
+    demo: bool = False,
 ) -> int:
-    """Print the suite's runs by arm, and what went wrong."""
+    """Print the suite's runs by arm, what went wrong, and what to type next."""
     wanted = {run.identity for run in config.suite.runs()}
     rows = [row for row in scan(store) if row.identity in wanted]
     counts = count(rows)
@@ -147,6 +155,6 @@ def _conclude(
     print_runs(bars.console, rows, counts, bars.as_json)
     for failure in failures:
         print(f"clew: {failure}", file=sys.stderr)
-    if stopped:
-        say(bars.console, f"stopped early: {stopped}; the same command goes on", style="bold")
+    for line in next_steps(config.store, counts, stopped, demo):
+        say(bars.console, line, style="bold")
     return exit_code(counts, failures)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from clew.envs.base import Environment, Step, priced
     from clew.envs.enumeration import Enumeration
     from clew.envs.episodes import Episodes, random_episodes
+    from clew.envs.knowing import Knowing
+    from clew.envs.knowledge import Knowledge, Known
     from clew.envs.latent import Asked, Latent
 
 __getattr__ = import_on_use(__name__)
@@ -21,6 +23,9 @@ __all__ = [
     "Enumeration",
     "Environment",
     "Episodes",
+    "Knowing",
+    "Knowledge",
+    "Known",
     "Latent",
     "Running",
     "Step",

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs.enumeration import Enumeration
+from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
 from clew.validate import BadInput, finite_number, known_names, listing
 
@@ -130,6 +131,10 @@ class Environment(abc.ABC, Generic[L, S]):
 
     def latent(self) -> Latent[S, PyTree[Array]] | None:
         """What probes ask of a memory in this world; None if nothing is asked."""
+        return None
+
+    def knowledge(self) -> Knowledge[PyTree[Array]] | None:
+        """What a perfect memory would know in this world; None if nobody has written it down."""
         return None
 
     def enumeration(self, priced: Set[str]) -> Enumeration[S] | None:

@@ -16,9 +16,13 @@ from gymnasium.vector.utils import batch_space
 from jaxtyping import Array, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs.base import Environment, Step
+from clew.envs.knowing import Knowing
+from clew.envs.knowledge import Known
 from clew.envs.registry import make
 from clew.validate import BadInput, one_of, whole_number
 
+Observed = np.ndarray | dict[str, np.ndarray]
+"""With `knowledge=True`, both by name: `observation` and `knowledge`."""
 L = TypeVar("L")
 S = TypeVar("S")
 
@@ -27,7 +31,7 @@ STOCK = 8
 """Levels drawn ahead for each copy in a vector environment."""
 
 
-class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
+class ClewEnv(gymnasium.Env[Observed, np.int64]):
     """One world, one episode at a time."""
 
     metadata = METADATA
@@ -45,12 +49,12 @@ class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.world = make(world, **options)
         self.prices = self.world.prices(reward).astype(np.float64)
         self.render_mode = render_mode
-        self.observation_space, self.action_space = _spaces(self.world)
+        self.observation_space, self.action_space = _spaces(self.world)  # type: ignore[assignment]
         self._state: PyTree = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
-    ) -> tuple[np.ndarray, dict[str, object]]:
+    ) -> tuple[Observed, dict[str, object]]:
         """Begin an episode; the level is decided by Gymnasium's seed."""
         _reject_options(options)
         super().reset(seed=seed)
@@ -60,7 +64,7 @@ class ClewEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def step(
         self, action: int | np.integer
-    ) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
+    ) -> tuple[Observed, float, bool, bool, dict[str, object]]:
         """Take one step; `info` has the world's instruments and the named events."""
         _require_reset(self._state, "step")
         _check_actions(self.world, np.asarray(action), ())
@@ -118,7 +122,7 @@ class ClewVectorEnv(VectorEnv):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
-    ) -> tuple[np.ndarray, dict[str, object]]:
+    ) -> tuple[Observed, dict[str, object]]:
         """Begin an episode in every copy, all decided by one seed."""
         _reject_options(options)
         if seed is not None:
@@ -133,7 +137,7 @@ class ClewVectorEnv(VectorEnv):
 
     def step(
         self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
+    ) -> tuple[Observed, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
         """Step every copy, or begin anew where the last step ended an episode."""
         _require_reset(self._states, "step")
         actions = np.asarray(actions)
@@ -174,13 +178,23 @@ class ClewVectorEnv(VectorEnv):
         self._used = np.zeros(self.num_envs, np.int32)
 
 
-def _spaces(env: Environment) -> tuple[spaces.Box, spaces.Discrete]:
-    box = spaces.Box(0, env.obs_high, env.obs_shape, env.obs_dtype.type)
-    return box, spaces.Discrete(len(env.action_names))
+def _spaces(env: Environment) -> tuple[spaces.Box | spaces.Dict, spaces.Discrete]:
+    seen = spaces.Box(0, env.obs_high, env.obs_shape, env.obs_dtype.type)
+    if isinstance(env, Knowing):
+        facts = spaces.MultiBinary(env.knowledge().size)
+        seen = spaces.Dict({"observation": seen, "knowledge": facts})
+    return seen, spaces.Discrete(len(env.action_names))
 
 
-def _to_array(env: Environment, obs: Shaped[Array, "*obs"]) -> np.ndarray:
+def _to_array(env: Environment, obs: Known | Shaped[Array, "*obs"]) -> Observed:
     """Decode observations on the host, where a table lookup needs no transfer of the table."""
+    if isinstance(obs, Known):
+        knowledge = np.asarray(obs.knowledge).astype(np.int8)
+        return {"observation": _decoded(env, obs.obs), "knowledge": knowledge}
+    return _decoded(env, obs)
+
+
+def _decoded(env: Environment, obs: Shaped[Array, "*obs"]) -> np.ndarray:
     if env.alphabet is not None:
         return env.alphabet[np.asarray(obs)]
     return np.array(_decode(env, obs))

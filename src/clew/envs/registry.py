@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.registry import Registry
-from clew.source import keys_of
+from clew.validate import one_of
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
@@ -20,18 +20,21 @@ F = TypeVar("F", bound="Callable[..., Environment]")
 environments: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
 
 
-make = environments.make
-"""Makes the world called `name`; `names()` lists them, and each documents its options."""
 names = environments.names
 """The names that `make` accepts."""
 
 
-def reward_names(name: str) -> tuple[str, ...]:
-    """Reward variants of a world with its default options. Imports nothing."""
-    entry = environments[name]
-    if entry.imported:
-        return tuple(make(name).reward_variants())
-    return keys_of(entry.identity, "rewards")
+def make(name: str, /, *, knowledge: object = False, **options: object) -> Environment[Any, Any]:
+    """Make the world called `name`; `names()` lists them, and each documents its options.
+
+    With `knowledge`, its observations hold what a perfect memory would know.
+    """
+    world = environments.make(name, **options)
+    if not one_of("knowledge", knowledge, (False, True)):
+        return world
+    from clew.envs.knowing import Knowing
+
+    return Knowing(world)
 
 
 def register(name: str, **preset: object) -> Callable[[F], F]:

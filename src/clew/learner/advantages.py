@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Shaped
 
-from clew.learner.agent import Agent, MemoryState
+from clew.learner.agent import Agent, MemoryState, Seen
 from clew.learner.program import Program
 from clew.learner.rollout import Rollout, RunnerState, in_chunks
 
-Unroll = Callable[[MemoryState, Array, Array], tuple[MemoryState, Float[Array, "env time"]]]
+Unroll = Callable[[MemoryState, Seen, Array], tuple[MemoryState, Float[Array, "env time"]]]
 
 
 class CriticValues(NamedTuple):
@@ -39,13 +39,13 @@ def critic_values(
     table = critic.encode_table(observations)
 
     def unroll(
-        memory: MemoryState, obs: Array, first: Array
+        memory: MemoryState, obs: Seen, first: Array
     ) -> tuple[MemoryState, Float[Array, "env time"]]:
         memory, features = critic.unroll(memory, critic.encode(observations, table, obs), first)
         return memory, agent.value(features)
 
     def chunk(
-        memory: MemoryState, obs_and_first: tuple[Array, Array]
+        memory: MemoryState, obs_and_first: tuple[Seen, Array]
     ) -> tuple[MemoryState, tuple[Array, MemoryState]]:
         after, value = unroll(memory, *obs_and_first)
         return after, (value, memory)
@@ -107,7 +107,8 @@ def _bootstrap(
         missing, next_value = carry
         t = jnp.argmax(missing, axis=0)  # the first in each environment; 0 if there is none
         which, place = t // chunk, t % chunk
-        obs, first = _chunk_with(rollout, which, place, rollout.next_obs[t, envs], chunk)
+        next_obs = jax.tree.map(lambda x: x[t, envs], rollout.next_obs)
+        obs, first = _chunk_with(rollout, which, place, next_obs, chunk)
         start = jax.tree.map(lambda x: x[which, envs], memories)
         value = unroll(start, obs, first)[1][envs, place + 1]
         value = jnp.where(missing[t, envs], value, next_value[t, envs])
@@ -117,16 +118,22 @@ def _bootstrap(
 
 
 def _chunk_with(
-    rollout: Rollout, which: Array, place: Array, next_obs: Shaped[Array, "env ..."], chunk: int
-) -> tuple[Shaped[Array, "env time *obs"], Bool[Array, "env time"]]:
+    rollout: Rollout, which: Array, place: Array, next_obs: Seen, chunk: int
+) -> tuple[Seen, Bool[Array, "env time"]]:
     """One chunk of each environment, with `next_obs` after its step `place`, in the same episode.
 
     It is one step longer than a chunk, since `place` may be the chunk's last step.
     """
     envs = jnp.arange(len(which))
     steps = (which * chunk)[:, None] + jnp.arange(chunk)
-    obs, first = (x[steps, envs[:, None]] for x in (rollout.obs, rollout.first))
-    obs, first = (jnp.concatenate((x, x[:, :1]), 1) for x in (obs, first))
     here = jnp.arange(chunk + 1) == (place + 1)[:, None]
-    broadcast = here.reshape(here.shape + (1,) * (obs.ndim - 2))
-    return jnp.where(broadcast, next_obs[:, None], obs), first & ~here
+
+    def cut(x: Shaped[Array, "time env *rest"]) -> Shaped[Array, "env time *rest"]:
+        x = x[steps, envs[:, None]]
+        return jnp.concatenate((x, x[:, :1]), 1)
+
+    def insert(x: Shaped[Array, "time env *rest"], new: Array) -> Shaped[Array, "env time *rest"]:
+        x = cut(x)
+        return jnp.where(here.reshape(here.shape + (1,) * (x.ndim - 2)), new[:, None], x)
+
+    return jax.tree.map(insert, rollout.obs, next_obs), cut(rollout.first) & ~here

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from clew.envs.observations import Observations, look_up
 from clew.layers import LayerNorm, Linear, gelu, scaled
 from clew.learner.encoders import Encoder, make_encoder
+from clew.learner.informed import Informed
 from clew.learner.settings import Settings
 from clew.memory import Architecture
 
 MemoryState = PyTree[Array]
 """The recurrent state in every environment; its structure is the architecture's."""
+Seen = Any
+"""Observations as the world hands them out: an array, or `Known` if knowledge is given."""
 
 
 class Encoding(NamedTuple):
@@ -33,19 +36,23 @@ class Encoding(NamedTuple):
 class Backbone(eqx.Module):
     """Encoder and memory; its features are the outputs of both, concatenated."""
 
-    encoder: Encoder
+    encoder: Encoder | Informed
     memory: Architecture
 
     def encode_table(self, observations: Observations) -> Encoding | None:
         """Encode every symbol once; None if the world has no table of them."""
         if observations.table is None:
             return None
-        return self._encoding(self.encoder.encode_table(observations))
+        embedding = self.encoder.encode_table(observations)
+        if isinstance(self.encoder, Informed):
+            return Encoding(embedding, ())
+        return self._encoding(embedding)
 
-    def encode(
-        self, observations: Observations, table: Encoding | None, obs: Shaped[Array, "*any"]
-    ) -> Encoding:
+    def encode(self, observations: Observations, table: Encoding | None, obs: Seen) -> Encoding:
         """Encode observations: by looking them up in `table`, if there is one."""
+        if isinstance(self.encoder, Informed):
+            symbols = None if table is None else table.embedding
+            return self._encoding(self.encoder.encode(observations, symbols, obs))
         if table is not None:
             return look_up(table, obs)
         arrays = observations.arrays(obs)
@@ -114,8 +121,12 @@ def make_agent(
     make_memory: Callable[[int, int, PRNGKeyArray], Architecture],
     settings: Settings,
     key: PRNGKeyArray,
+    facts: int = 0,
 ) -> Agent:
-    """A new agent; `make_memory(in_size, width, key)` makes its memories."""
+    """A new agent; `make_memory(in_size, width, key)` makes its memories.
+
+    With `facts`, its observations are `Known`, and hold so many.
+    """
     width, memory_width = settings.encoder_width, settings.memory_width
 
     def backbone(key: PRNGKeyArray) -> Backbone:
@@ -123,6 +134,8 @@ def make_agent(
         encoder = make_encoder(
             settings.encoder, observations, settings.encoder_hidden, width, encoder_key
         )
+        if facts:
+            encoder = Informed.around(encoder, facts, settings.encoder_hidden, width, encoder_key)
         return Backbone(encoder, make_memory(width, memory_width, memory_key))
 
     keys = jax.random.split(key, 4)
@@ -160,7 +173,7 @@ def act(
     observations: Observations,
     table: Encoding | None,
     memory: MemoryState,
-    obs: Shaped[Array, "env ..."],
+    obs: Seen,
     first: Bool[Array, " env"],
     noise: Float[Array, "env action"] | None = None,
 ) -> ActorStep:
@@ -180,13 +193,13 @@ def policy_and_value(
     agent: Agent,
     observations: Observations,
     memories: tuple[MemoryState, MemoryState],
-    obs: Shaped[Array, "env time *obs"],
+    obs: Seen,
     first: Bool[Array, "env time"],
 ) -> tuple[Float[Array, "env time action"], Float[Array, "env time"]]:
     """Action logits and values over a chunk of time, from the actor's and the critic's memory
     at its beginning."""
 
-    def features(backbone: Backbone, memory: MemoryState, obs: Array) -> Array:
+    def features(backbone: Backbone, memory: MemoryState, obs: Seen) -> Array:
         encoding = backbone.encode(observations, backbone.encode_table(observations), obs)
         return backbone.unroll(memory, encoding, first)[1]
 
@@ -201,6 +214,6 @@ def policy_and_value(
         backbones = jax.tree.map(lambda *both: jnp.stack(both), agent.actor, agent.critic)
         start = jax.tree.map(lambda *both: jnp.stack(both), *memories)
         # with a copy of the observations for each, their gradients need no transpose
-        copies = jnp.broadcast_to(obs, (2, *obs.shape))
+        copies = jax.tree.map(lambda x: jnp.broadcast_to(x, (2, *x.shape)), obs)
         of_actor, of_critic = jax.vmap(features)(backbones, start, copies)
     return agent.policy(of_actor), agent.value(of_critic)

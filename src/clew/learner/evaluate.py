@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from clew.envs import priced
-from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, act
+from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, Seen, act
 from clew.learner.program import Program
 
 
@@ -29,7 +29,7 @@ class EpisodesState(NamedTuple):
 
     t: Int[Array, ""]
     env_state: PyTree[Array]
-    obs: Shaped[Array, "episode ..."]
+    obs: Seen
     memory: MemoryState
     alive: Bool[Array, " episode"]
     success: Bool[Array, " episode"]

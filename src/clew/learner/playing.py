@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 
 from clew.envs import Step
-from clew.learner.agent import Agent, MemoryState, act
+from clew.learner.agent import Agent, MemoryState, Seen, act
 from clew.learner.checkpoint import named_leaves, restore
 from clew.learner.program import Program
 from clew.validate import BadInput, whole_number
@@ -51,12 +51,13 @@ def play_episodes(program: Program, agent: Agent, seed: int, n: int) -> Iterator
     @jax.jit
     def step(
         state: PyTree[Array],
-        obs: Array,
+        obs: Seen,
         memory: MemoryState,
         first: Bool[Array, ""],
         key: PRNGKeyArray,
     ) -> tuple[PyTree[Array], Step, MemoryState, Array]:
-        acted = act(agent, observations, table, memory, obs[None], first[None])
+        alone = jax.tree.map(lambda x: x[None], obs)
+        acted = act(agent, observations, table, memory, alone, first[None])
         state, result = env.step(state, acted.action[0], key)
         return state, result, acted.memory, acted.action[0]
 

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from clew.envs.observations import Observations
-from clew.learner.agent import Agent, MemoryState, components, policy_and_value
+from clew.learner.agent import Agent, MemoryState, Seen, components, policy_and_value
 from clew.learner.program import Program, RunParams
 from clew.learner.rollout import in_chunks, log_prob_of
 from clew.learner.settings import Settings
@@ -28,7 +28,8 @@ def init_optimiser(agent: Agent) -> optax.OptState:
 class Batch(NamedTuple):
     """A rollout as PPO learns from it; or chunks of it, each a row."""
 
-    obs: Shaped[Array, "time env *obs"]
+    obs: Seen
+    """[time, env, …]."""
     first: Bool[Array, "time env"]
     action: Int[Array, "time env"]
     log_prob: Float[Array, "time env"]

@@ -14,11 +14,12 @@ from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
 from clew import bonuses, envs, memory
 from clew.bonuses import Bonus
-from clew.envs import Environment
+from clew.envs import Environment, Knowing
 from clew.envs.observations import Observations
 from clew.learner.agent import Agent, make_agent
 from clew.learner.encoders import choose_encoder
 from clew.learner.settings import Knobs, Settings
+from clew.memory.registry import needs_knowledge
 from clew.validate import whole_number
 
 Options = Mapping[str, object]
@@ -53,14 +54,21 @@ class Program:
         )
 
     def __post_init__(self) -> None:
+        if needs_knowledge(self.architecture) and not isinstance(self.env, Knowing):
+            object.__setattr__(self, "env", Knowing(self.env))
         # what cannot be built is refused here, before anything is compiled
         choose_encoder(self.settings.encoder, self.observations)
         jax.eval_shape(self.agent, jax.random.key(0))
 
     @cached_property
     def observations(self) -> Observations:
-        """The environment's observations as the networks' input."""
-        return Observations(self.env)
+        """The world's own observations as the networks' input, without any knowledge."""
+        return Observations(self.env.world if isinstance(self.env, Knowing) else self.env)
+
+    @property
+    def facts(self) -> int:
+        """How many facts of a perfect memory are given; 0 if none are."""
+        return self.env.knowledge().size if isinstance(self.env, Knowing) else 0
 
     @property
     def precision(self) -> str | None:
@@ -74,7 +82,7 @@ class Program:
         def make_memory(in_size: int, width: int, key: PRNGKeyArray) -> memory.Architecture:
             return memory.make(self.architecture, in_size, width, key=key, **options)
 
-        return make_agent(self.observations, make_memory, self.settings, key)
+        return make_agent(self.observations, make_memory, self.settings, key, self.facts)
 
 
 class RunParams(NamedTuple):

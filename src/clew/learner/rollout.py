@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs import Running, advance, begin, lay_out
-from clew.learner.agent import Agent, MemoryState, act
+from clew.learner.agent import Agent, MemoryState, Seen, act
 from clew.learner.program import Program
 
 T = TypeVar("T")
@@ -31,11 +31,12 @@ class RunnerState(NamedTuple):
 class Rollout(NamedTuple):
     """The steps of a rollout, in the order of time."""
 
-    obs: Shaped[Array, "time env *obs"]
+    obs: Seen
+    """[time, env, …]."""
     first: Bool[Array, "time env"]
     action: Int[Array, "time env"]
     log_prob: Float[Array, "time env"]
-    next_obs: Shaped[Array, "time env *obs"]
+    next_obs: Seen
     """What the action led to: the last observation of the episode if it ended there."""
     events: Float[Array, "time env event"]
     terminated: Bool[Array, "time env"]

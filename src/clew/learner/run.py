@@ -10,7 +10,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from clew.bonuses import BonusState, Transitions
-from clew.envs import priced
+from clew.envs import Known, priced
 from clew.learner import ppo
 from clew.learner.advantages import advantages, critic_values
 from clew.learner.agent import Agent
@@ -108,7 +108,11 @@ def rollout_and_update(
     settings = program.settings
     key, rollout_key, bonus_key, update_key = jax.random.split(state.key, 4)
     runner, rollout, actor_memory = collect_rollout(program, state.agent, state.runner, rollout_key)
-    transitions = Transitions(rollout.obs, rollout.first, rollout.action, rollout.next_obs)
+    # a bonus sees the world as it is, whatever the agent is given
+    obs, next_obs = (
+        seen.obs if isinstance(seen, Known) else seen for seen in (rollout.obs, rollout.next_obs)
+    )
+    transitions = Transitions(obs, rollout.first, rollout.action, next_obs)
     bonus, raw, normalised = state.bonus.intrinsic_rewards(
         program.bonus, program.observations, transitions, bonus_key
     )

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     )
     from clew.machines.worlds import from_env
     from clew.machines.worlds.gallery import gallery
+    from clew.machines.worlds.knowledge import KnowledgeProof, check_knowledge
 
 __getattr__ = import_on_use(__name__)
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "Edge",
     "Encodes",
     "Filter",
+    "KnowledgeProof",
     "Label",
     "Labelling",
     "Mixed",
@@ -73,6 +75,7 @@ __all__ = [
     "Sparse",
     "Undecided",
     "admits",
+    "check_knowledge",
     "classify",
     "close",
     "decide_pairs",

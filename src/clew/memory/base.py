@@ -54,6 +54,8 @@ class Architecture(Recurrent[S, X]):
     width: eqx.AbstractVar[int]
     parallel: ClassVar[bool] = False
     """Whether `unroll` does without a loop over single steps."""
+    knowledge: ClassVar[bool] = False
+    """Whether its agent is given what a perfect memory would know (`clew.envs.Knowledge`)."""
 
 
 def cleared(state: S, reset: Bool[Array, ""]) -> S:

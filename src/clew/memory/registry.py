@@ -25,6 +25,11 @@ def make(
     return architectures.make(name, in_size=in_size, width=width, key=key, **options)
 
 
+def needs_knowledge(name: str) -> bool:
+    """Whether the agents of this memory are given what a perfect one would know."""
+    return getattr(architectures[name].factory(), "knowledge", False)
+
+
 def names() -> tuple[str, ...]:
     """The names that `make` accepts."""
     return architectures.names()

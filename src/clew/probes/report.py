@@ -52,11 +52,10 @@ def probe_section(store: Store) -> ProbeSection | None:
     registered = read_registrations(store)
     if not runs and not registered.registrations and not registered.problems:
         return None
-    table = run_table(runs)
-    arms = arm_means(table)
+    arms = arm_means(run_table(runs))
     return ProbeSection(
         table=html(auc_table(arms)) if arms else "",
-        figures=_figures(runs, table),
+        figures=[(CAPTIONS[name], data_url(drawn)) for name, drawn in probe_figures(runs).items()],
         outcomes=evaluate_predictions(registered, stored.measurements(runs)),
         problems=registered.problems,
         notes=notes(runs),
@@ -97,17 +96,25 @@ def _table_row(arm: ArmProbes) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _figures(runs: ProbedRuns, table: pd.DataFrame) -> list[tuple[str, str]]:
-    """Those that there are data for."""
-    drawn: list[tuple[str, Callable[[pd.DataFrame], Figure], pd.DataFrame]] = [
-        ("AUC by architecture: every dot is a seed, thick bars are means, thin lines the controls.",
-         figures.aucs, table),
-        ("What a bonus adds to success, and to what can be decoded from memory, with 95% "
-         "intervals.", figures.decodability, bonus_gains(table)),
-        ("AUC by steps since the answer was last in view, mean over seeds.",
-         figures.ages, delay_table(runs)),
-    ]  # fmt: skip
-    return [(caption, data_url(draw(rows))) for caption, draw, rows in drawn if len(rows)]
+CAPTIONS = {
+    "auc": "AUC by architecture: every dot is a seed, thick bars are means, thin lines the "
+    "controls.",
+    "gains": "What a bonus adds to success, and to what can be decoded from memory, with 95% "
+    "intervals.",
+    "ages": "AUC by steps since the answer was last in view, mean over seeds.",
+}
+"""Of the figures."""
+
+
+def probe_figures(runs: ProbedRuns) -> dict[str, Figure]:
+    """Those that there are data for, by their names in `CAPTIONS`."""
+    table = run_table(runs)
+    drawn: dict[str, tuple[Callable[[pd.DataFrame], Figure], pd.DataFrame]] = {
+        "auc": (figures.aucs, table),
+        "gains": (figures.decodability, bonus_gains(table)),
+        "ages": (figures.ages, delay_table(runs)),
+    }
+    return {name: draw(rows) for name, (draw, rows) in drawn.items() if len(rows)}
 
 
 def data_url(drawn: Figure) -> str:

@@ -159,9 +159,16 @@ def plan(suite: Suite, store: Store, pack_size: int | None = None) -> SuitePlan:
     """The packs of a suite in this store; only the first worker's `pack_size` counts."""
     groups = group_by_program(suite)
     while store.plan(_name(groups)) is None:
-        size = fitting_for_all(groups) if pack_size is None else pack_size
-        store.propose(_name(groups), 1, {"pack_size": whole_number("pack_size", size, 1)})
+        store.propose(_name(groups), 1, _first_revision(groups, pack_size))
     return SuitePlan(store, groups)
+
+
+def preview(suite: Suite, store: Store | None, pack_size: int | None = None) -> list[PackSpec]:
+    """The packs that `plan` would find or make. Writes nothing."""
+    groups = group_by_program(suite)
+    if store is not None and store.plan(_name(groups)) is not None:
+        return SuitePlan(store, groups).packs
+    return _packs(groups, _first_revision(groups, pack_size))
 
 
 def existing_plan(suite: Suite, store: Store) -> SuitePlan | None:
@@ -242,6 +249,11 @@ def program_key(run: RunSpec) -> object:
         run.settings,
         run.steps,
     )
+
+
+def _first_revision(groups: Groups, pack_size: int | None) -> JsonObject:
+    size = fitting_for_all(groups) if pack_size is None else pack_size
+    return {"pack_size": whole_number("pack_size", size, 1)}
 
 
 def _name(groups: Groups) -> str:

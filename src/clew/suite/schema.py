@@ -34,6 +34,12 @@ Kind = Literal["environment", "architecture", "bonus"]
 KINDS: tuple[Kind, ...] = ("environment", "architecture", "bonus")
 Part = Literal["knobs", "settings"]
 REGISTRIES = {"environment": environments, "architecture": architectures, "bonus": bonuses}
+EVERY_WORLD = {
+    "knowledge": inspect.Parameter(
+        "knowledge", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
+    )
+}
+"""Options that `clew.envs.make` takes for any world, besides the world's own."""
 FIRST: JsonObject = json.loads(files("clew.suite").joinpath("schema.json").read_text("utf-8"))
 """First defaults: of knobs and settings by the version that they came with, of options by name."""
 
@@ -120,7 +126,8 @@ def _checked(option: str, value: object, annotation: object) -> object:
 def _parameters(kind: Kind, name: str) -> Mapping[str, inspect.Parameter]:
     """Of what makes it, with the defaults that its name stands for."""
     entry = REGISTRIES[kind][name]
-    return _known(entry.factory(), tuple(entry.preset.items()))
+    known = _known(entry.factory(), tuple(entry.preset.items()))
+    return {**known, **EVERY_WORLD} if kind == "environment" else known
 
 
 @cache

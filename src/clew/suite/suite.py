@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from clew.suite.spec import RunSpec, make_env
 from clew.validate import BadInput, known_names, one_of, whole_number
 
 MOST_SEEDS = 100_000
+MOST_PROGRAMS = 10_000
 Swept = Mapping[str, Any]
 """Values by name; a list is swept over."""
 Table = Mapping[str, object]
@@ -61,9 +63,18 @@ class Block:
         for bonus, given in self.bonus_options.items():
             bonuses.make(bonus, **given)
         _check("knob", self.knobs, Knobs)
+        for name, given in self.knobs.items():
+            for value in _as_list(given):
+                Knobs(**{name: value})
         _check("setting", self.settings, Settings)
         _several("seeds", self.seed_list)
         whole_number("steps", self.steps, 1)
+        programs = _combinations(self.settings) * len(self.architectures) * len(self.bonuses)
+        if programs > MOST_PROGRAMS:
+            raise BadInput(
+                f"the block asks for {programs:,} programs, each compiled by itself; sweep over "
+                f"fewer settings, {MOST_PROGRAMS:,} programs at most"
+            )
 
     @property
     def seed_list(self) -> list[int]:
@@ -71,6 +82,18 @@ class Block:
         if not isinstance(self.seeds, Sequence) or isinstance(self.seeds, str):
             return list(range(whole_number("seeds", self.seeds, 1, MOST_SEEDS)))
         return [whole_number("seeds", seed, 0, 2**32 - 1) for seed in self.seeds]
+
+    @property
+    def size(self) -> int:
+        """How many runs it names. They are counted, and not made."""
+        arms = len(self.architectures) * len(self.bonuses) * len(self.rewards)
+        swept = _combinations(self.settings) * _combinations(self.knobs)
+        return arms * swept * len(self.seed_list)
+
+    def samples(self) -> Iterator[RunSpec]:
+        """One run of every arm and program, which is enough to check that all can be built."""
+        knobs = {name: _as_list(value)[0] for name, value in self.knobs.items()}
+        return dataclasses.replace(self, knobs=knobs, seeds=self.seed_list[:1]).runs()
 
     def runs(self) -> Iterator[RunSpec]:
         """Every run, seeds innermost: runs that share a program come one after the other."""
@@ -112,6 +135,11 @@ class Suite:
         if not self.blocks:
             raise BadInput("blocks=[] is not valid; a suite has at least one block")
 
+    @property
+    def size(self) -> int:
+        """How many runs it names, those that two blocks name twice. They are not made."""
+        return sum(block.size for block in self.blocks)
+
     def runs(self) -> list[RunSpec]:
         """Every run once, in order; a run that two blocks name is one run."""
         return list(dict.fromkeys(run for block in self.blocks for run in block.runs()))
@@ -119,8 +147,17 @@ class Suite:
 
 def _sweep(values: Swept) -> list[JsonObject]:
     """Every combination of the listed values. Without any, one: the defaults."""
-    lists = [value if isinstance(value, list | tuple) else [value] for value in values.values()]
+    lists = map(_as_list, values.values())
     return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*lists)]
+
+
+def _combinations(values: Swept) -> int:
+    """How many `_sweep` would make."""
+    return math.prod(len(_as_list(value)) for value in values.values())
+
+
+def _as_list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _several(field: str, values: object) -> Sequence[object]:
@@ -128,7 +165,11 @@ def _several(field: str, values: object) -> Sequence[object]:
         raise BadInput(f"{field}={values!r} is not valid; it must be a list")
     if not values:
         raise BadInput(f"{field}=[] is not valid; it must have at least one entry")
-    if any(value in values[:i] for i, value in enumerate(values)):
+    try:
+        twice = len(set(values)) < len(values)
+    except TypeError:  # lists or tables, of which there are few
+        twice = any(value in values[:i] for i, value in enumerate(values))
+    if twice:
         raise BadInput(f"{field}={list(values)!r} is not valid; it has an entry twice")
     return values
 
@@ -138,7 +179,8 @@ def _check(what: str, values: Swept, kind: type) -> None:
     fields = {field.name: field for field in dataclasses.fields(kind)}
     known_names(what, values, fields)
     for name, given in values.items():
-        several = _several(name, given) if isinstance(given, list | tuple) else [given]
-        for value in several:
+        if isinstance(given, list | tuple):
+            _several(name, given)
+        for value in _as_list(given):
             if fields[name].type == "float" and isinstance(value, bool):
                 raise BadInput(f"{name}={value!r} is not valid; it must be a finite number")

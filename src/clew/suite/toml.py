@@ -61,7 +61,7 @@ def _block(number: int, declared: object, file: SuiteFile) -> Block:
             knobs={**file.knobs, **block.knobs},
             settings={**file.settings, **block.settings},
         )
-        for run in block.runs():
+        for run in block.samples():
             run.program()
             plain(run.config)
         return block

@@ -56,7 +56,7 @@ def train_pack(
                 watch(meter.now("stopped"))
                 return False
     assert state is not None
-    _write(planned, folder, pack, state, history, lease)
+    _write(planned, folder, pack, state, history, lease, meter.compiled)
     folder.checkpoints.clear()
     watch(meter.now("finished"))
     return True
@@ -93,9 +93,11 @@ def _write(
     state: TrainState,
     history: History,
     lease: Lease,
+    compiled: float,
 ) -> None:
-    seconds = history.seconds / len(pack)
-    about = {**provenance(), "pack": folder.name, "runs": len(pack), "seconds": seconds}
+    # "seconds" is the run's share of the pack's training, "compiled" is the whole program's
+    times = {"seconds": history.seconds / len(pack), "compiled": compiled}
+    about = {**provenance(), "pack": folder.name, "runs": len(pack), **times}
     weights = to_arrays(state)
     for i, run in enumerate(folder.runs):
         if run.finished():

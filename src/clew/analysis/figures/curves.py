@@ -13,7 +13,7 @@ from clew.analysis.figures.style import bonus_style, new, quiet_grid, styled, su
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.curves import aligned, band
-from clew.analysis.stats.task import Task
+from clew.analysis.stats.task import Task, all_bonuses
 from clew.validate import BadInput
 
 DIAGNOSTICS = (
@@ -33,6 +33,7 @@ def curves(statistics: Statistics, environment: str) -> Figure:
     group = [t for t in mine if t.environment == environment and t.reward in drawn]
     if not group:
         raise BadInput(f"{environment} has no learning curves")
+    bonuses = all_bonuses(found.task for found in statistics.tasks)
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
     with styled():
         figure = new(1.55 * len(architectures) + 0.6, 1.35 * len(group) + 0.75)
@@ -42,7 +43,7 @@ def curves(statistics: Statistics, environment: str) -> Figure:
         for row, task in zip(grid, group, strict=True):
             bands = band(statistics.usual, environment, task.reward)
             for axes, a in zip(row, architectures, strict=True):
-                _panel(axes, bands[bands["architecture"] == a], task, a)
+                _panel(axes, bands[bands["architecture"] == a], task, a, bonuses)
             row[0].set_ylabel(task.reward.capitalize(), fontsize=8.5, fontweight="bold")
         for axes, a in zip(grid[0], architectures, strict=True):
             axes.set_title(a)
@@ -60,6 +61,7 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
         name: frame[~frame["architecture"].isin([kept.lower, kept.upper])]
         for name, frame in (("evaluations", kept.evaluations), ("rollouts", kept.rollouts))
     }
+    bonuses = all_bonuses(found.task for found in statistics.tasks)
     there = [p for p in DIAGNOSTICS if frames[p[0]][p[1]].notna().any()]
     if not there:
         raise BadInput(f"{environment} / {reward} has no curves of falls, length or entropy")
@@ -67,7 +69,7 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
         figure = new(2.1 * len(there), 2.25)
         grid = figure.subplots(1, len(there), squeeze=False)[0]
         for axes, (table, value, title) in zip(grid, there, strict=True):
-            _quartiles(axes, frames[table], value)
+            _quartiles(axes, frames[table], value, bonuses)
             axes.set_title(title)
         handles, labels = grid[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
@@ -77,13 +79,15 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
     return figure
 
 
-def _panel(axes: Axes, bands: pd.DataFrame, task: Task, architecture: str) -> None:
+def _panel(
+    axes: Axes, bands: pd.DataFrame, task: Task, architecture: str, among: tuple[str, ...]
+) -> None:
     last = 0.0
     for bonus in (NONE, *task.bonuses):
         mine = bands[bands["bonus"] == bonus]
         if mine.empty:
             continue
-        colour, dash, _ = bonus_style(bonus)
+        colour, dash, _ = bonus_style(bonus, among)
         steps = mine["steps"].to_numpy() / 1e6
         axes.fill_between(
             steps, mine["low"].clip(0), mine["high"].clip(upper=1), color=colour, alpha=0.16,
@@ -98,7 +102,7 @@ def _panel(axes: Axes, bands: pd.DataFrame, task: Task, architecture: str) -> No
         values = task.arms.get((architecture, bonus))
         if values is None or not last:
             continue
-        colour, _, mark = bonus_style(bonus)
+        colour, _, mark = bonus_style(bonus, among)
         x = last * (1.06 + 0.07 * i) + beeswarm(values, 0.008 * last)
         axes.plot(x, values, mark, color=colour, markersize=1.9, markeredgewidth=0, clip_on=False)
     success_axis(axes)
@@ -107,11 +111,11 @@ def _panel(axes: Axes, bands: pd.DataFrame, task: Task, architecture: str) -> No
         axes.set_xticks([0, last / 2, last], ["0", f"{last / 2:g}", f"{last:g}"])
 
 
-def _quartiles(axes: Axes, frame: pd.DataFrame, value: str) -> None:
+def _quartiles(axes: Axes, frame: pd.DataFrame, value: str, among: tuple[str, ...]) -> None:
     for bonus in names.ordered(set(frame["bonus"]), tuple(names.BONUSES)):
         steps, matrix = aligned(frame[frame["bonus"] == bonus], value)
         low, middle, high = np.nanquantile(matrix, [0.25, 0.5, 0.75], axis=0)
-        colour, dash, _ = bonus_style(bonus)
+        colour, dash, _ = bonus_style(bonus, among)
         axes.fill_between(steps / 1e6, low, high, color=colour, alpha=0.16, linewidth=0)
         axes.plot(
             steps / 1e6, middle, color=colour, linestyle=dash, linewidth=1.4,

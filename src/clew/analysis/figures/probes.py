@@ -72,7 +72,7 @@ def decodability(frame: pd.DataFrame) -> Figure:
         axes.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
         axes.axvline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
         for row in records(frame):
-            colour, _ = architecture_style(str(row["architecture"]))
+            colour, _ = architecture_style(str(row["architecture"]), frame["architecture"])
             shape = shapes.get(row["task"], "h")
             axes.errorbar(
                 row["gain"], row["auc"], fmt=shape, color=colour, markersize=5.5,
@@ -127,7 +127,7 @@ def _strip(axes: Axes, frame: pd.DataFrame) -> None:
             if not len(values):
                 continue
             x = i + (j - (len(bonuses) - 1) / 2) * step
-            colour, _, mark = bonus_style(b)
+            colour, _, mark = bonus_style(b, bonuses)
             axes.plot(
                 x + beeswarm(values, step / 9, 0.02), values, mark, color=colour, markersize=4,
                 markeredgewidth=0.3, markeredgecolor="white", label=bonus_label(b),
@@ -160,7 +160,8 @@ def _lines(axes: Axes, frame: pd.DataFrame) -> None:
             means = mine.groupby("low")["auc"].mean()
             if means.empty:
                 continue
-            (colour, mark), (_, dash, _) = architecture_style(a), bonus_style(b)
+            colour, mark = architecture_style(a, memory["architecture"])
+            _, dash, _ = bonus_style(b, memory["bonus"])
             axes.plot(
                 [place[low] for low in means.index], means, color=colour, linestyle=dash,
                 marker=mark, markersize=3.2, linewidth=1.2, label=f"{a}, {bonus_label(b)}",

@@ -6,28 +6,36 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from clew.analysis.advice import in_brief, needs
+from clew.analysis.answer import of_task
 from clew.analysis.figures.style import INK, bonus_style, legend, panels, styled, success_axis
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.task import Task, Values
+from clew.analysis.stats.task import Task, Values, all_bonuses
 from clew.validate import BadInput
 
 
 def strips(statistics: Statistics) -> Figure:
-    """A row for each task, a cluster for each architecture, a column of dots for each bonus."""
+    """A row for each task, a cluster for each architecture, a column of dots for each bonus.
+
+    Where there is one bonus, the answer stands under each agent: what to do, what it needs.
+    """
     group = [found.task for found in statistics.tasks]
     if not group:
         raise BadInput("no run is finished: there is no seed to draw")
+    bonuses = all_bonuses(group)
     with styled():
-        figure, grid = panels(len(group), 5.4, 1.45, across=2)
+        figure, grid = panels(len(group), 5.4, 1.7, across=2)
         for axes, task in zip(grid, group, strict=True):
-            _panel(axes, task)
+            _panel(axes, task, bonuses)
+            labels = _labels(task, statistics.margin)
+            axes.set_xticks(range(len(labels)), labels)
         figure.supylabel("success", fontsize=8)
         legend(figure, grid, loc="outside upper right", fontsize=8)
     return figure
 
 
-def _panel(axes: Axes, task: Task) -> None:
+def _panel(axes: Axes, task: Task, among: tuple[str, ...]) -> None:
     bonuses = (NONE, *task.bonuses)
     step = 0.8 / len(bonuses)
     for i, a in enumerate(task.architectures):
@@ -36,7 +44,7 @@ def _panel(axes: Axes, task: Task) -> None:
                 continue
             values = task.arms[a, b]
             x = i + (j - (len(bonuses) - 1) / 2) * step
-            colour, _, mark = bonus_style(b)
+            colour, _, mark = bonus_style(b, among)
             label = bonus_label(b) if i == 0 else None
             axes.plot(
                 x + beeswarm(values, step / 9), values, mark, color=colour, markersize=2.9,
@@ -46,11 +54,19 @@ def _panel(axes: Axes, task: Task) -> None:
             axes.plot((x - step / 2.6, x + step / 2.6), (mean, mean), color=INK, linewidth=0.9)
     success_axis(axes)
     axes.set_xlim(-0.5, len(task.architectures) - 0.5)
-    axes.set_xticks(range(len(task.architectures)), task.architectures)
     axes.tick_params(axis="x", length=0)
     for i in range(1, len(task.architectures)):
         axes.axvline(i - 0.5, color="#efefef", linewidth=0.8, zorder=0)
     axes.set_title(task.label, loc="left", fontweight="bold")
+
+
+def _labels(task: Task, margin: float) -> list[str]:
+    """The agents' names, with the answers if there is one bonus; a control is named as one."""
+    under = dict.fromkeys(task.architectures, "")
+    if len(task.bonuses) == 1:
+        under |= {a.agent: f"\n{in_brief(a)}\n{needs(a)}" for a in of_task(task, margin)}
+        under[task.upper] = "\n(a control)"
+    return [a + under[a] for a in task.architectures]
 
 
 def beeswarm(values: Values, width: float, near: float = 0.035) -> Values:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
@@ -17,6 +17,7 @@ from clew.analysis import names
 if TYPE_CHECKING:
     from matplotlib.typing import LegendLocType, RcKeyType
 
+T = TypeVar("T")
 INK = "#222222"
 _RC: dict[RcKeyType, object] = {
     "font.family": "DejaVu Sans",
@@ -56,6 +57,9 @@ _BONUS: dict[str, tuple[str, Dash, str]] = {
 _BONUS_SPARE: tuple[tuple[str, Dash, str], ...] = (
     ("#009e73", (0, (5, 1, 1, 1)), "D"),
     ("#cc79a7", (0, (2, 1)), "v"),
+    ("#e69f00", (0, (6, 2)), "P"),
+    ("#56b4e9", (0, (3, 1, 1, 1, 1, 1)), "X"),
+    ("#000000", (0, (8, 1)), "*"),
 )
 _ARCHITECTURE = {
     "GRU": ("#0072b2", "o"),
@@ -66,19 +70,26 @@ _ARCHITECTURE = {
     names.MEMORYLESS: ("#8c8c8c", "X"),
     names.GIVEN: ("#444444", "P"),
 }
-_ARCHITECTURE_SPARE = (("#e69f00", "P"), ("#000000", "*"), ("#7a5195", "h"))
+_ARCHITECTURE_SPARE = (
+    ("#e69f00", "P"), ("#000000", "*"), ("#7a5195", "h"), ("#009e73", "<"), ("#d55e00", ">"),
+    ("#56b4e9", "p"), ("#0072b2", "d"),
+)  # fmt: skip
 
 
-def bonus_style(bonus: str) -> tuple[str, Dash, str]:
-    """Colour, dash and mark."""
-    spare = _BONUS_SPARE[sum(map(ord, bonus)) % len(_BONUS_SPARE)]
-    return _BONUS.get(bonus, spare)
+def bonus_style(bonus: str, among: Iterable[str] = ()) -> tuple[str, Dash, str]:
+    """Colour, dash and mark; other ones for each of `among`, as long as there are any."""
+    return _BONUS.get(bonus) or _spare(_BONUS_SPARE, bonus, set(among) - set(_BONUS))
 
 
-def architecture_style(architecture: str) -> tuple[str, str]:
-    """Colour and mark."""
-    spare = _ARCHITECTURE_SPARE[sum(map(ord, architecture)) % len(_ARCHITECTURE_SPARE)]
-    return _ARCHITECTURE.get(architecture, spare)
+def architecture_style(architecture: str, among: Iterable[str] = ()) -> tuple[str, str]:
+    """Colour and mark; other ones for each of `among`, as long as there are any."""
+    known = _ARCHITECTURE.get(architecture)
+    return known or _spare(_ARCHITECTURE_SPARE, architecture, set(among) - set(_ARCHITECTURE))
+
+
+def _spare(spares: Sequence[T], name: str, others: set[str]) -> T:
+    place = sorted(others).index(name) if name in others else sum(map(ord, name))
+    return spares[place % len(spares)]
 
 
 @contextmanager

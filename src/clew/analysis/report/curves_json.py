@@ -43,12 +43,12 @@ def curves_payload(
     return {
         "tasks": found,
         "architectures": names.ordered(architectures, names.ARCHITECTURES),
-        "bonuses": [_bonus(b) for b in names.ordered(bonuses, tuple(names.BONUSES))],
+        "bonuses": [_bonus(b, bonuses) for b in names.ordered(bonuses, tuple(names.BONUSES))],
     }
 
 
-def _bonus(bonus: str) -> dict[str, str]:
-    colour, dash, _ = bonus_style(bonus)
+def _bonus(bonus: str, among: set[str]) -> dict[str, str]:
+    colour, dash, _ = bonus_style(bonus, among)
     pattern = "" if isinstance(dash, str) else " ".join(f"{2 * d:g}" for d in dash[1])
     return {"name": bonus, "label": names.bonus_label(bonus), "colour": colour, "dash": pattern}
 

@@ -36,7 +36,7 @@ def panel(verdict: Verdict) -> str:
     for i, a in enumerate(chosen):
         shift = 0.07 * (i - (len(chosen) - 1) / 2)
         arms = task.arms[a, NONE], task.arms[a, bonus]
-        parts.append(_architecture(a, shift, arms, dotted=a not in task.memories))
+        parts.append(_architecture(a, shift, arms, chosen, dotted=a not in task.memories))
         ends.append(float(arms[1].mean()))
     for y, a in zip(apart(ends, 0.075), chosen, strict=True):
         at = f'x="{WIDTH - RIGHT + 6}" y="{_y(y) + 3:.1f}"'
@@ -77,9 +77,11 @@ def _bar(place: float, arms: list) -> str:
     return f'<path class="sep" {path}><title>{said}</title></path>'
 
 
-def _architecture(name: str, shift: float, arms: tuple, *, dotted: bool) -> str:
+def _architecture(
+    name: str, shift: float, arms: tuple, among: tuple[str, ...], *, dotted: bool
+) -> str:
     """A line from the mean without the bonus to the mean with it."""
-    colour, mark = architecture_style(name)
+    colour, mark = architecture_style(name, among)
     shape = _MARKS.get(mark, _MARKS["o"])
     ends = [(_x(p + shift), _y(float(v.mean()))) for p, v in zip((0, 1), arms, strict=True)]
     path = f'd="M{ends[0][0]:.1f} {ends[0][1]:.1f}L{ends[1][0]:.1f} {ends[1][1]:.1f}"'

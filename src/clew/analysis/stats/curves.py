@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,9 @@ def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
         steps, matrix = aligned(curves, "success")
         n = np.sum(np.isfinite(matrix), 0)
         mean = np.nanmean(matrix, 0)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+            # where one run alone was evaluated there is no spread, of which numpy warns
+            warnings.simplefilter("ignore", RuntimeWarning)
             error = np.nanstd(matrix, 0, ddof=1) / np.sqrt(n) if len(matrix) > 1 else np.nan * mean
             half = stats.t.ppf(0.975, np.maximum(n - 1, 1)) * error
         names = {"architecture": arm[2], "bonus": arm[3]}

@@ -7,6 +7,7 @@ Markdown, LaTeX, CSV or HTML.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from clew.analysis.names import file_name, ordered
@@ -37,13 +38,18 @@ def every(statistics: Statistics) -> dict[str, Grid]:
     return found
 
 
-def write(statistics: Statistics, folder: Path) -> list[Path]:
-    """Every table in every format, one file each."""
+def write(
+    statistics: Statistics,
+    folder: Path,
+    formats: Iterable[str] = tuple(FORMATS),
+    more: Iterable[Grid] = (),
+) -> list[Path]:
+    """Every table, and those of `more`, in these formats, one file each."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, grid in every(statistics).items():
-        for suffix, render in FORMATS.items():
-            path = folder / f"{file_name(name)}.{suffix}"
-            path.write_text(render(grid), encoding="utf-8")
+    for grid in (*every(statistics).values(), *more):
+        for suffix in formats:
+            path = folder / f"{file_name(grid.name)}.{suffix}"
+            path.write_text(FORMATS[suffix](grid), encoding="utf-8")
             paths.append(path)
     return paths

@@ -55,9 +55,10 @@ ModelAndOptimiser = tuple[InverseDynamics, optax.OptState]
 @register("e3b")
 @dataclasses.dataclass(frozen=True)
 class E3B(Bonus[E3BState]):
-    """How far an observation lies outside the ellipsoid of its episode (Henaff et al. 2022).
+    """E3B: pays for observations unlike the others of the episode.
 
-    The paper's equation 1, with φ trained to predict the action between two observations:
+    How far an observation lies outside the episode's ellipsoid (Henaff et al. 2022). The paper's
+    equation 1, with φ trained to predict the action between two observations:
 
         b_t = φ(o_t)ᵀ C_{t−1}⁻¹ φ(o_t),   C_t = Σ_{i≤t} φ(o_i) φ(o_i)ᵀ + ridge I
 

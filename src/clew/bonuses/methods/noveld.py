@@ -43,9 +43,10 @@ class NovelDState(NamedTuple):
 @register("noveld")
 @dataclasses.dataclass(frozen=True)
 class NovelD(Bonus[NovelDState]):
-    """The gain in novelty from one observation to the next, once per episode (Zhang et al. 2021).
+    """NovelD: pays for steps from the familiar to the new.
 
-    The paper's equation 2, with w the error of random network distillation:
+    The gain in novelty from one observation to the next, once an episode (Zhang et al. 2021). The
+    paper's equation 2, with w the error of random network distillation:
 
         b_t = max(w(o_{t+1}) − α w(o_t), 0) · [o_{t+1} is new to this episode]
 

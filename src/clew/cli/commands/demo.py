@@ -12,14 +12,18 @@ from rich.panel import Panel
 from rich.table import Table
 
 from clew.cli import QUESTION
-from clew.cli.commands.report import require_extra, write_page
+from clew.cli.commands.report import write_page
+from clew.cli.next_steps import shown
 from clew.cli.output import EXIT_FAILED, say
 from clew.cli.registry import register
+from clew.cli.results_source import require_extra
 from clew.suite import find_suite
 from clew.validate import whole_number
 
 if TYPE_CHECKING:
-    from clew.analysis import TaskStatistics
+    from collections.abc import Sequence
+
+    from clew.analysis import Answer
 
 OPENING = (
     "{question} Here the agent is PPO with a GRU, a RetNet or no memory at all; the bonus is E3B; "
@@ -56,46 +60,61 @@ def demo(out: Path = Path("out"), workers: int | None = None) -> None:
     # every worker compiles the programs that it trains, so each program is one pack
     size = max(len(group) for _, group in programs)
     config = WorkerConfig(suite=suite, store=out / "demo", pack_size=size)
-    code = train_here(config, team)
+    code = train_here(config, team, demo=True)
     if code in (0, EXIT_FAILED):
         print_answer(config.store, out, console)
     sys.exit(code)
 
 
 def print_answer(store: Path, out: Path, console: Console) -> None:
-    """What was found and what was not; then write a figure and the report."""
-    from clew.analysis import Statistics, read_store, verdicts
+    """What was found; then write a figure and the report."""
+    from clew.analysis import Statistics, advice, answers, read_store, reason
     from clew.analysis.figures import save, strips
-    from clew.store import Store
+    from clew.store import Store, scan
 
-    statistics = Statistics(read_store(Store(store, read_only=True)).results)
-    by_label = {found.task.label: found for found in statistics.tasks}
-    for verdict in verdicts(statistics):
-        console.print(_gains(by_label[verdict.task.label]))
-        line = f"[bold]{verdict.pattern}[/bold] {escape(verdict.sentence)}\n"
-        console.print(line, highlight=False)
+    opened = Store(store, read_only=True)
+    statistics = Statistics(read_store(opened).results)
+    given = answers(statistics)
+    for found in statistics.tasks:
+        task = found.task
+        mine = [a for a in given if (a.environment, a.reward) == (task.environment, task.reward)]
+        console.print(_table(task.label, mine))
+        for answer in mine:
+            line = f"[bold]{escape(answer.agent)}[/bold]: {escape(advice(answer))}"
+            console.print(f"{line} {escape(reason(answer))}", highlight=False)
+        console.print()
     console.print(CLOSING, style="dim")
-    page, _ = write_page(store, None, out / "report.html", console)
+    page = write_page(store, None, out / "report.html", console)
     _, _, picture = save(strips(statistics), out / "seeds")
     say(console, f"figure: {picture}")
-    say(console, f"report: {page}")
-    say(console, f"next: clew show RUN --store {store}, which also records the agent as a GIF")
+    say(console, f"report: {page.path}")
+    best = max(
+        (row for row in scan(opened) if row.status == "finished"),
+        key=lambda row: row.result["tail_mean"],
+        default=None,
+    )
+    if best is not None:
+        watch = f"clew show {best.name} --store {shown(store)} --gif play.gif"
+        say(console, f"next, an agent at play: {watch}", style="bold")
 
 
-def _gains(found: TaskStatistics) -> Table:
-    """What the bonus does to each architecture, the control included."""
+def _table(title: str, answers: Sequence[Answer]) -> Table:
+    """Success of the four arms of every agent, and what the bonus gains."""
     from clew.analysis import formatting
-    from clew.analysis.names import NONE, bonus_label
+    from clew.analysis.names import bonus_label
 
-    table = Table(title=escape(found.task.label), title_justify="left")
-    for column in ("memory", "bonus", "success without", "with", "gain, 95% interval", "Holm p"):
-        table.add_column(column, justify="left" if column in ("memory", "bonus") else "right")
-    for gain in found.gains:
-        without, with_bonus = (
-            formatting.rate(float(found.task.arms[gain.architecture, bonus].mean()))
-            for bonus in (NONE, gain.bonus)
-        )
-        names = escape(gain.architecture), escape(bonus_label(gain.bonus))
-        interval = escape(formatting.estimate(gain.interval, 2, plus=True))
-        table.add_row(*names, without, with_bonus, interval, formatting.p_value(gain.p_holm))
+    bonus = bonus_label(answers[0].bonus) if answers else "bonus"
+    places = ("own", "own + bonus", "given", "given + bonus")
+    titles = ("alone", f"+ {bonus}", "given memory", f"given + {bonus}")
+    table = Table(title=escape(title), title_justify="left")
+    table.add_column("agent")
+    for column in (*titles, f"{bonus} gains, 95%"):
+        table.add_column(column, justify="right")
+    for answer in answers:
+        rates = [
+            formatting.rate(answer.success[place].estimate) if place in answer.success else ""
+            for place in places
+        ]
+        gain = escape(formatting.change(answer.effect.interval))
+        table.add_row(escape(answer.agent), *rates, gain)
     return table

@@ -2,78 +2,66 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from json import dumps
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from clew.bonuses.registry import bonuses
-from clew.cli.output import console_for
+from clew.cli.listing import HYPERPARAMETERS, NAMED, Listed, hyperparameters, listed, plain_options
+from clew.cli.listing_text import Heading, overview, page_of_kind, page_of_name, page_of_reward
+from clew.cli.output import console_for, say
 from clew.cli.registry import register
-from clew.envs.registry import environments, reward_names
-from clew.memory.registry import GIVEN, architectures
-from clew.registry import Registry
-from clew.suite.registry import suites
+from clew.validate import BadInput, hint
 
+if TYPE_CHECKING:
+    from clew.cli.parsing import Listable  # slow to import, and not needed for an overview
 
-class Listed(NamedTuple):
-    """What is said of a name."""
-
-    about: str
-    rewards: tuple[str, ...]
-    """Of an environment; else empty."""
-    options: tuple[str, ...]
+EVERYTHING = "all"
 
 
 @register("list")
-def list_(json: bool = False) -> None:
-    """List environments with their rewards, architectures, bonuses and suites.
+def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
+    """List what can be named: environments, rewards, architectures, bonuses, suites; with options.
 
     Args:
+        what: A name, for all about it; or environments, rewards, architectures, bonuses, suites,
+            knobs or settings. If not given, an overview.
         json: Print one JSON object.
     """
-    found = listed()
+    entries = listed()
+    kinds = (*NAMED, *HYPERPARAMETERS, "rewards")
+    rewards = dict.fromkeys(variant for it in entries for variant in it.rewards)
+    names = [it.name for it in entries]
+    if what not in (EVERYTHING, *kinds, *names, *rewards):
+        near = hint(what, (*names, *rewards, *kinds))
+        raise BadInput(f"there is no {what!r} to list{near}; `clew list` shows all names")
     if json:
-        plain = {
-            kind: {name: entry._asdict() for name, entry in entries.items()}
-            for kind, entries in found.items()
-        }
-        print(dumps(plain, indent=1))
+        print(dumps(as_plain(entries, what), indent=1, default=str))
         return
     console = console_for(json)
-    for kind, entries in found.items():
-        console.print(f"[bold]{kind}[/bold]")
-        for line in _lines(entries, console.width):
-            console.print(line, highlight=False, markup=False)
+    for line in _text(entries, what, kinds, console.width):
+        say(console, line, style="bold" if isinstance(line, Heading) else None)
 
 
-def listed() -> dict[str, dict[str, Listed]]:
-    """By kind and name. What lies in this package is read off its source, and not imported."""
-    kinds: dict[str, Registry] = {
-        "environments": environments,
-        "architectures": architectures,
-        "bonuses": bonuses,
-        "suites": suites,
-    }
-    found: dict[str, dict[str, Listed]] = {kind: {} for kind in kinds}
-    for kind, registry in kinds.items():
-        for name in registry.names():
-            about, options = registry[name].outline()
-            rewards = reward_names(name) if kind == "environments" else ()
-            options = tuple(option for option in options if option not in GIVEN)
-            found[kind][name] = Listed(about, rewards, options)
+def as_plain(entries: Sequence[Listed], what: str = EVERYTHING) -> dict[str, Any]:
+    """By kind and name: everything, or what has the name or is of the kind that is asked for."""
+    found: dict[str, Any] = {}
+    for it in entries:
+        if what in (EVERYTHING, it.kind, it.name, *it.rewards) or (
+            what == "rewards" and it.rewards
+        ):
+            found.setdefault(it.kind, {})[it.name] = it.plain()
+    for kind in HYPERPARAMETERS:
+        if what in (EVERYTHING, kind):
+            found[kind] = plain_options(hyperparameters(kind))
     return found
 
 
-def _lines(entries: dict[str, Listed], width: int) -> Iterator[str]:
-    """Names with the same description are listed together."""
-    groups: dict[Listed, list[str]] = {}
-    for name, entry in entries.items():
-        groups.setdefault(entry, []).append(name)
-    for (about, rewards, options), names in groups.items():
-        yield textwrap.indent(textwrap.fill(", ".join(names), width - 2), "  ")
-        facts = [about]
-        facts += [f"rewards: {', '.join(rewards)}"] if rewards else []
-        facts += [f"options: {', '.join(options)}"] if options else []
-        for fact in facts:
-            yield textwrap.indent(textwrap.fill(fact, width - 6, subsequent_indent="  "), " " * 6)
+def _text(entries: Sequence[Listed], what: str, kinds: Sequence[str], width: int) -> Iterable[str]:
+    if what == EVERYTHING:
+        return overview(entries, width)
+    if what in kinds:
+        return page_of_kind(what, entries, width)
+    for it in entries:
+        if it.name == what:
+            return page_of_name(it, width)
+    return page_of_reward(what, entries, width)

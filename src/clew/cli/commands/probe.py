@@ -23,10 +23,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from clew.cli.commands.report import require_extra
 from clew.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, console_for, say
 from clew.cli.parsing import SuiteName
 from clew.cli.registry import register
+from clew.cli.results_source import require_extra
 from clew.store import Store
 from clew.suite import find_suite
 from clew.validate import BadInput

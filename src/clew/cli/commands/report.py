@@ -1,86 +1,150 @@
-"""`clew report`: the answer of a store, as one page."""
+"""`clew report`: the answer of a store or of a table, as one page or as JSON."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.progress import Progress
 
-from clew.cli.output import say
-from clew.cli.parsing import StorePath
+from clew.cli.output import console_for, say
+from clew.cli.parsing import STANDARD_OUTPUT, JsonFile, ResultsPath
 from clew.cli.registry import register
+from clew.cli.results_source import TableOptions, is_file_of_rows, read_source, require_extra
 from clew.store import Store
+from clew.store.atomic import write
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.analysis import Statistics, StoreContents
+    from clew.analysis import Statistics, StoreContents, TableContents
     from clew.analysis.report.page import Extras
 
-NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
 PAPER = "paper"
 PROOF_SECONDS = 20.0
+MARGIN = 0.05
+"""`clew.analysis.stats.effects.MARGIN`, without importing the analysis."""
+OF_ROWS = TableOptions()
 
 
 @register("report")
 def report(
-    store: StorePath = Path("results"),
+    source: ResultsPath = Path("results"),
     /,
     against: str | None = None,
     out: Path | None = None,
+    json: JsonFile = None,
+    baseline: str | None = None,
+    lower: str | None = None,
+    upper: str | None = None,
+    score_range: tuple[str, ...] = (),
+    margin: float = MARGIN,
     proof_seconds: float = PROOF_SECONDS,
 ) -> None:
-    """Write the answer of a store as one offline HTML page: words, figures, curves and tables.
+    """Write the answer of a store, or of a table of anyone's results, as one offline HTML page.
+
+    A table is a .csv, .tsv, .jsonl or .parquet file with the columns environment, agent, bonus,
+    seed and score; docs/your-own-runs.md says more.
 
     Args:
-        store: Folder of the results. Runs that are not finished are listed, and left out.
-        against: Compare with the published numbers (`paper`) or with another store (its folder).
-        out: File for the page; report.html in the store if not given.
+        source: Folder of a store, or a file. Runs that are not finished are listed, and left out.
+        against: Compare with the published numbers (`paper`), or with another store or file.
+        out: File for the page; report.html in the store or beside the file if not given.
+        json: Write the whole answer as JSON instead of the page: to FILE, or else to standard
+            output. With --out, write the page as well.
+        baseline: Of a file: the bonus that means none.
+        lower: Of a file: the agent that is the control without a memory, if not Memoryless.
+        upper: Of a file: the agent that is given what a perfect memory would hold, if not Given.
+        score_range: Of a file: the least and the largest score, LOW HIGH, if they are not 0 and 1;
+            for one environment ENVIRONMENT=LOW:HIGH.
+        margin: A difference in success inside plus or minus this does not matter.
         proof_seconds: Longest time to decide what the rewards supervise, if it is not known yet.
     """
-    console = Console()
-    path, notes = write_page(store, against, out or store / "report.html", console, proof_seconds)
+    console = console_for(json is not None)
+    options = TableOptions(baseline, lower, upper, score_range)
+    notes: list[str] = []
+    if json is not None:
+        notes = _write_json(source, json, options, margin, console)
+    if json is None or out is not None:
+        beside = source.parent if is_file_of_rows(source) else source
+        target = out or beside / "report.html"
+        page = write_page(source, against, target, console, proof_seconds, options, margin)
+        say_answer(console, page.statistics)
+        size = page.path.stat().st_size / 1e6
+        notes = [*page.notes, f"report: {page.path} ({size:.2f} MB)"]
     for note in notes:
         say(console, note)
-    say(console, f"report: {path} ({path.stat().st_size / 1e6:.2f} MB)")
+
+
+class Written(NamedTuple):
+    """A page that was written."""
+
+    path: Path
+    notes: list[str]
+    """What a reader must know."""
+    statistics: Statistics
 
 
 def write_page(
-    store: Path,
+    source: Path,
     against: str | None,
     out: Path,
     console: Console,
     proof_seconds: float = PROOF_SECONDS,
-) -> tuple[Path, list[str]]:
-    """Say the answer and write the page of a store; where it is, and notes to be read."""
+    options: TableOptions = OF_ROWS,
+    margin: float = MARGIN,
+) -> Written:
+    """Write the page of a store or file."""
     require_extra()
-    from clew.analysis import Statistics, read_store
+    from clew.analysis import Statistics, StoreContents
     from clew.analysis.report import write_report
+
+    with Progress(console=console, transient=True) as bars:
+        ours = read_source(source, options, bars)
+        extras, notes = _compared(
+            ours, against, lambda path: read_source(path, _meant_for(path, options), bars)
+        )
+        extras["notes"] = notes = [*ours.notes, *notes]
+        if isinstance(ours, StoreContents):
+            bars.add_task("what the rewards supervise", total=None)
+            extras |= _of_store(source, ours, proof_seconds)
+        else:
+            extras["configuration"] = {"file": str(source)}
+        bars.add_task("statistics and pictures", total=None)
+        statistics = Statistics(ours.results, margin=margin)
+        path = write_report(statistics, out, **extras)
+    return Written(path, notes, statistics)
+
+
+def _write_json(
+    source: Path, target: Path, options: TableOptions, margin: float, console: Console
+) -> list[str]:
+    """Print or write the document; notes, and where it is."""
+    require_extra()
+    from clew.analysis import Statistics
+    from clew.analysis.as_json import as_json
+
+    with Progress(console=console, transient=True) as bars:
+        ours = read_source(source, options, bars)
+        text = as_json(Statistics(ours.results, margin=margin), ours.notes)
+    if target == STANDARD_OUTPUT:
+        print(text)
+        return ours.notes
+    write(target, lambda file: file.write(f"{text}\n".encode()))
+    return [*ours.notes, f"answer: {target}"]
+
+
+def _of_store(store: Path, ours: StoreContents, proof_seconds: float) -> Extras:
+    """What only a store has: proofs, probes, and how the runs were made."""
     from clew.cli.task_verdicts import task_verdicts
     from clew.probes.report import probe_section
 
-    with Progress(console=console, transient=True) as bars:
-
-        def read(folder: Path) -> StoreContents:
-            task = bars.add_task(f"reading {folder}", total=None)
-            opened = Store(folder, read_only=True)
-            return read_store(opened, lambda done, of: bars.update(task, completed=done, total=of))
-
-        ours = read(store)
-        extras, notes = _compared(ours, against, read)
-        extras["notes"] = notes = [*ours.notes, *notes]
-        bars.add_task("what the rewards supervise", total=None)
-        extras["proofs"] = task_verdicts(store, ours.tasks, proof_seconds)
-        bars.add_task("statistics and pictures", total=None)
-        extras["configuration"] = {"store": str(store), **ours.configuration}
-        extras["probes"] = probe_section(Store(store, read_only=True))
-        statistics = Statistics(ours.results)
-        path = write_report(statistics, out, **extras)
-    say_answer(console, statistics)
-    return path, notes
+    return {
+        "proofs": task_verdicts(store, ours.tasks, proof_seconds),
+        "probes": probe_section(Store(store, read_only=True)),
+        "configuration": {"store": str(store), **ours.configuration},
+    }
 
 
 def say_answer(console: Console, statistics: Statistics) -> None:
@@ -93,9 +157,12 @@ def say_answer(console: Console, statistics: Statistics) -> None:
 
 
 def _compared(
-    ours: StoreContents, against: str | None, read: Callable[[Path], StoreContents]
+    ours: StoreContents | TableContents,
+    against: str | None,
+    read: Callable[[Path], StoreContents | TableContents],
 ) -> tuple[Extras, list[str]]:
     """The comparison for the page, and notes on where the two were not trained alike."""
+    from clew.analysis import StoreContents
     from clew.analysis.from_store import differences_in_training
     from clew.analysis.report import compare, compare_with_published
 
@@ -103,17 +170,21 @@ def _compared(
         return {}, []
     if against == PAPER:
         return {"compared": compare_with_published(ours.results)}, []
-    if not Path(against).is_dir():
-        raise BadInput(f"against={against!r} is not valid; give 'paper' or the folder of a store")
-    theirs = read(Path(against))
-    compared = compare(ours.results, theirs.results)
-    return {"compared": compared, "compared_with": against}, differences_in_training(ours, theirs)
-
-
-def require_extra(what: str = "the report") -> None:
-    """Raise an error that names what is not installed."""
-    missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
-    if missing:
+    if not Path(against).exists():
         raise BadInput(
-            f"{what} needs {', '.join(missing)}; install the extra: pip install 'clew[report]'"
+            f"against={against!r} is not valid; give 'paper', the folder of a store or a file of "
+            "results"
         )
+    theirs = read(Path(against))
+    extras: Extras = {
+        "compared": compare(ours.results, theirs.results),
+        "compared_with": against,
+    }
+    if isinstance(ours, StoreContents) and isinstance(theirs, StoreContents):
+        return extras, differences_in_training(ours, theirs)
+    return extras, []
+
+
+def _meant_for(path: Path, options: TableOptions) -> TableOptions:
+    """The options, where they can be meant for the results compared with."""
+    return options if is_file_of_rows(path) else OF_ROWS

@@ -21,6 +21,8 @@ def run(
     time_limit: str | None = None,
     checkpoint_every: str = "2m",
     retry: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
     tensorboard: bool = False,
     json: bool = False,
     on: Literal["local", "slurm", "ray"] = "local",
@@ -45,6 +47,8 @@ def run(
         checkpoint_every: Time between checkpoints; a crash loses at most this much. 0s writes one
             after every evaluation.
         retry: Train failed and diverged runs again; with --pack-size, in packs of that size.
+        dry_run: Only say what there is to do, how long it would take, and how much it would write.
+        yes: Go ahead with more than 20,000 runs.
         tensorboard: Also write files for TensorBoard, into the store.
         json: Print one JSON object a line instead of progress bars.
         on: Where the workers run: on this machine, or on a cluster that can reach the store.
@@ -57,6 +61,7 @@ def run(
             queued again.
         sbatch: More options for SLURM's sbatch, in pairs, such as: account NAME qos NAME.
     """
+    from clew.cli.dry_run import print_forecast, require_moderate
     from clew.cli.training import train_here, train_on_cluster
     from clew.suite import find_suite, seconds_of
     from clew.suite.launchers import Resources, WorkerConfig
@@ -72,6 +77,10 @@ def run(
         time_limit=None if time_limit is None else seconds_of(time_limit),
         checkpoint_every=seconds_of(checkpoint_every, "checkpoint_every"),
     )
+    require_moderate(config.suite, yes)
+    if dry_run:
+        print_forecast(config, workers or 1, retry, json, on)
+        return
     if on == "local":
         sys.exit(train_here(config, workers or 1, retry, json, tensorboard))
     sys.exit(train_on_cluster(on, config, resources, retry, json))

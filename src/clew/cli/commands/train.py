@@ -34,6 +34,8 @@ def train(
     pack_size: int | None = None,
     time_limit: str | None = None,
     retry: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
     tensorboard: bool = False,
     json: bool = False,
 ) -> None:
@@ -59,9 +61,12 @@ def train(
         pack_size: Runs trained together in one program; if not given, as many as suit this device.
         time_limit: Stop at a checkpoint after this time, such as 25m or 2h.
         retry: Train failed and diverged runs again.
+        dry_run: Only say what there is to do, how long it would take, and how much it would write.
+        yes: Go ahead with more than 20,000 runs.
         tensorboard: Also write files for TensorBoard, into the store.
         json: Print one JSON object a line instead of progress bars.
     """
+    from clew.cli.dry_run import print_forecast, require_moderate
     from clew.cli.training import train_here
     from clew.suite import Block, Suite, seconds_of
     from clew.suite.launchers import WorkerConfig
@@ -82,10 +87,14 @@ def train(
         settings=dataclasses.asdict(settings),
     )
     suite = Suite(name=f"{environment} / {reward} / {architecture} / {bonus}", blocks=[block])
-    for run in suite.runs():
+    require_moderate(suite, yes)
+    for run in block.samples():
         run.program()  # what cannot be built is refused before there is a store
     limit = None if time_limit is None else seconds_of(time_limit)
     config = WorkerConfig(suite=suite, store=store, pack_size=pack_size, time_limit=limit)
+    if dry_run:
+        print_forecast(config, 1, retry, json)
+        return
     sys.exit(train_here(config, 1, retry, json, tensorboard))
 
 

@@ -36,7 +36,7 @@ def from_env(
     from clew.machines.worlds.jax_env import from_world
 
     world: Environment = envs.make(env) if isinstance(env, str) else env  # type: ignore[assignment]
-    known = world.enumeration(_priced(world, options.get("reward", "sparse")))
+    known = world.enumeration(priced_events(world, options.get("reward", "sparse")))
     note = ""
     if known is not None:
         latent = latent or known.variables
@@ -54,10 +54,11 @@ def from_env(
 
 def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:
     """Options for the same world, smaller; none for a world that cannot be read."""
-    known = env.enumeration(_priced(env, reward))
+    known = env.enumeration(priced_events(env, reward))
     return known.smaller() if known else {}
 
 
-def _priced(world: Environment, reward: str | Mapping[str, float]) -> Set[str]:
+def priced_events(world: Environment, reward: str | Mapping[str, float]) -> Set[str]:
+    """The events that a reward pays for, or takes something for."""
     paid = zip(world.event_names, world.prices(reward), strict=True)
     return {event for event, price in paid if price}

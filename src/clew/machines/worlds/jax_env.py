@@ -29,7 +29,17 @@ def from_world(
     name: str = "",
 ) -> Pomdp:
     """Enumerate a world from its levels and their probabilities."""
-    walker = JaxWalker(env, variables, env.prices(reward))
+    return walked(JaxWalker(env, variables, env.prices(reward)), levels, discount, limit, name)
+
+
+def walked(
+    walker: JaxWalker,
+    levels: Iterable[tuple[PyTree[np.ndarray], NumberLike]],
+    discount: NumberLike = "99/100",
+    limit: int = LIMIT,
+    name: str = "",
+) -> Pomdp:
+    """The same by a walker, which then has the observations by their numbers."""
     weighted = [(level, rational("probability of a level", p)) for level, p in levels]
     return walk(walker, walker.start(weighted), discount, limit, name)
 

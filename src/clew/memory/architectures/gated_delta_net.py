@@ -28,9 +28,14 @@ def make_gated_delta_net(
     full_block: bool = False,
     key: PRNGKeyArray,
 ) -> Architecture:
-    """The study's memory with a tanh recurrence, or the whole block of its own paper.
+    """Associative memory that corrects what it stored, and forgets.
 
-    `heads` belongs to the full block alone; the study's variant has one.
+    In the study a tanh recurrence reads it; the paper that introduced it has a whole block.
+
+    Args:
+        assoc_size: Size of keys and values.
+        heads: Heads of the full block; without it there is one.
+        full_block: The whole block of its own paper (Yang et al. 2024).
     """
     whole_number("assoc_size", assoc_size, 1)
     whole_number("heads", heads, 1)

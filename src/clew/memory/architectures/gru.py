@@ -30,7 +30,7 @@ class GRUStateWeights(NamedTuple):
 
 @register("GRU")
 class GRU(Architecture[State, Gates]):
-    """Gated recurrent unit, layer-normalised as in the study, or torch's.
+    """Gated recurrent unit, layer-normalised; or torch's.
 
     In Cho's order, with one norm over both gates:
 
@@ -40,6 +40,9 @@ class GRU(Architecture[State, Gates]):
 
     With `norm=False` it is torch's cell: biases instead of norms, and the reset gate after the
     product, n = tanh(W_n x + b + r ⊙ (U_n h + c)).
+
+    Args:
+        norm: Normalise the layers, as in the study; else torch's cell.
     """  # fmt: skip
 
     of_input: Linear

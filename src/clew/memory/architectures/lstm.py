@@ -36,7 +36,7 @@ class LSTMStateWeights(NamedTuple):
 
 @register("LSTM")
 class LSTM(Architecture[LSTMState, Gates]):
-    """Long short-term memory, layer-normalised as in the study, or torch's.
+    """Long short-term memory, layer-normalised; or torch's.
 
     One norm over the four gates, one on the cell before it is shown:
 
@@ -46,6 +46,9 @@ class LSTM(Architecture[LSTMState, Gates]):
 
     The norm's bias starts at +1 for f: remember by default. With `norm=False` it is torch's
     cell: biases instead of norms.
+
+    Args:
+        norm: Normalise the layers, as in the study; else torch's cell.
     """  # fmt: skip
 
     of_input: Linear

@@ -118,7 +118,15 @@ class Mixer(Recurrent[MambaState, Projected]):
 
 @register("Mamba-2")
 class Mamba2(ResidualBlock[MambaState, Projected]):
-    """State-space model whose decay depends on the input: u = W x,  y = u + Mixer(LN(u))."""
+    """State-space model whose decay depends on the input.
+
+    u = W x,  y = u + Mixer(LN(u)).
+
+    Args:
+        heads: Heads; a divisor of `expand` times the memory's width.
+        states: Rows of each head's state.
+        expand: How many times wider than the memory the inner layer is.
+    """
 
     mixer: Mixer
 

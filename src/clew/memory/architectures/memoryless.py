@@ -16,7 +16,10 @@ Projected = Float[Array, "*time width"]
 
 @register("Memoryless")
 class Memoryless(Architecture[State, Projected]):
-    """No memory, the control: y_t = W x_t + b."""
+    """No memory, the control: what can be done without one.
+
+    y_t = W x_t + b.
+    """
 
     linear: Linear
     in_size: int = eqx.field(static=True)

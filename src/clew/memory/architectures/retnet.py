@@ -23,7 +23,14 @@ Projected = list[Float[Array, "*time head size"]]
 def make_retnet(
     in_size: int, width: int, *, heads: int = 4, full_block: bool = False, key: PRNGKeyArray
 ) -> Architecture:
-    """The study's bare retention, or the whole block of its own paper."""
+    """Retention: key-value pairs in a sum that decays at fixed rates.
+
+    The study has retention alone; the paper that introduced it, a whole block around it.
+
+    Args:
+        heads: Heads; each decays at a rate of its own. A divisor of the memory's width.
+        full_block: The whole block of RetNet's own paper.
+    """
     divides("heads", heads, "width", width)
     return (RetNetBlock if full_block else RetNet)(in_size, width, heads=heads, key=key)
 

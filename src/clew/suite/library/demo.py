@@ -10,7 +10,7 @@ from clew.suite.suite import Block, Suite
 
 @register("demo")
 def demo() -> Suite:
-    """A small study of 60 runs for two CPU cores: minutes, not hours.
+    """A small study for two CPU cores: 60 runs in minutes.
 
     Two small worlds, three architectures, with and without E3B, five seeds.
     """

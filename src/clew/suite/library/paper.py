@@ -51,9 +51,10 @@ def paper() -> Suite:
 
 @register("paper-text")
 def paper_text() -> Suite:
-    """The same 1,800 runs, where the paper's text differs from its tables and packages.
+    """The same 1,800 runs as the paper's text has them.
 
-    Cardinal moves and a visible goal on MysteryPath; γ = 0.99 on TinyReproduce.
+    Where it differs from its tables and packages: cardinal moves and a visible goal on
+    MysteryPath; γ = 0.99 on TinyReproduce.
     """
     as_in_text = {"actions": "cardinal", "show_goal": True}
     _, *memory, tiny = paper().blocks
@@ -64,10 +65,10 @@ def paper_text() -> Suite:
 
 @register("paper-open")
 def paper_open() -> Suite:
-    """The same 1,800 runs, with what the paper leaves open decided otherwise.
+    """The same 1,800 runs, open points decided otherwise.
 
-    No early stop, time limits as ends, and E3B's own ridge. `docs/reproduction.md` shows what each
-    of them does to the figures.
+    What the paper leaves open: no early stop, time limits as ends, and E3B's own ridge.
+    `docs/reproduction.md` shows what each of them does to the figures.
     """
     otherwise = {"target_kl": 1e9, "truncation": "end"}
     e3b = {"e3b": {"ridge": 0.1}}
@@ -80,9 +81,10 @@ def paper_open() -> Suite:
 
 @register("lambda-sweep")
 def lambda_sweep() -> Suite:
-    """The bonus's coefficient, under six pairs of learning rate and chunk: 54 runs.
+    """The bonus's coefficient under six other settings: 54 runs.
 
-    One seed each, as in the paper: its n counts hyperparameters.
+    Two learning rates times three lengths of a chunk. One seed each, as in the paper: its n counts
+    hyperparameters.
     """
     block = MYSTERY_PATH(
         rewards=("sparse",),
@@ -97,7 +99,7 @@ def lambda_sweep() -> Suite:
 
 @register("lambda-bracket")
 def lambda_bracket() -> Suite:
-    """A coefficient of 0.1, above the study's, for 5 M steps: 2 runs.
+    """A coefficient of 0.1, above the study's, 5 M steps: 2 runs.
 
     The two architectures that gain most; one seed, as in the paper.
     """

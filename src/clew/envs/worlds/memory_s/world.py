@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
+from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
 from clew.envs.worlds.memory_s import SIZES
 from clew.envs.worlds.memory_s.layout import KEY
@@ -37,11 +38,12 @@ class CorridorState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MemoryS(Environment[Level, CorridorState]):
-    """Look at the object in the start room; at the far end, turn to the one that matches.
+    """Remember an object seen at the start of a corridor.
 
-    Actions are MiniGrid's seven. Only the first three do anything here: nothing can be carried
-    or opened, so that 3 to 6 let time pass. Observations are one-hot, without the heading or
-    the mission.
+    It is in the start room; at the far end there are two, and the agent must turn to the one that
+    matches. Actions are MiniGrid's seven. Only the first three do anything here: nothing can be
+    carried or opened, so that 3 to 6 let time pass. Observations are one-hot, without the heading
+    or the mission.
     """
 
     size: int = 13
@@ -55,6 +57,13 @@ class MemoryS(Environment[Level, CorridorState]):
 
     obs_dtype, obs_high = np.dtype(np.uint8), 1
     event_names = ("goal", "wrong", "lateness", "move", "revisit", "step")
+    """goal: it enters the cell beside the object that matches.
+    wrong: it enters the cell beside the other.
+    lateness: on success, the part of the time limit that was used up; otherwise 0.
+    move: any action but `done`.
+    revisit: it enters a cell where it has been.
+    step: always.
+    """
     rewards: ClassVar[Rewards] = {
         "sparse": lambda world: {"goal": 1.0},
         "penalty": lambda world: {"goal": 1.0, "move": -1 / world.horizon},
@@ -159,6 +168,12 @@ class MemoryS(Environment[Level, CorridorState]):
         from clew.envs.worlds.memory_s.latents import Cue
 
         return Cue(self)
+
+    def knowledge(self) -> Knowledge[PyTree[Array]]:
+        """What is still possible: objects and pose."""
+        from clew.envs.worlds.memory_s.knowledge import Possible
+
+        return Possible(self)
 
     def enumeration(self, priced: Set[str]) -> Enumeration[CorridorState]:
         """Objects and pose."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Bool, Int
 
 from clew.envs.base import ALPHABET_BYTES
 from clew.envs.worlds.mystery_path.sprites import SPRITES, TILE
@@ -64,6 +64,19 @@ class Images:
         if self.show_goal:
             symbol = symbol * len(self._border) + jnp.asarray(place)[state.level.goal]
         return symbol
+
+    def parts(
+        self, symbol: Int[Array, ""]
+    ) -> tuple[Int[Array, ""], Int[Array, ""], Bool[Array, ""], Int[Array, ""]]:
+        """The agent's tile and heading, whether it is crossed out, and the goal's tile.
+
+        Without crosses it never is, and the goal's tile has no meaning if the goal is not drawn.
+        """
+        border = jnp.asarray(self._border, jnp.int32)
+        goal = border[symbol % len(border)]
+        agent = symbol // len(border) ** (self.show_goal + self.show_origin)
+        tile, heading, crossed = jnp.asarray(self._agents, jnp.int32)[agent]
+        return tile, heading, crossed == 1, goal
 
     def draw(self, symbol: A, xp: ModuleType = np) -> A:
         """The images with these numbers; with `xp=jax.numpy` it can be traced.

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree, UInt8
 
 from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
+from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
 from clew.envs.worlds.mystery_path.images import Images
 from clew.envs.worlds.mystery_path.levels import Level, draw_level
@@ -41,10 +42,11 @@ class PathState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MysteryPath(Environment[Level, PathState]):
-    """Cross the grid on an invisible path; off it, the agent falls and is put back at the origin.
+    """Find an invisible path by falling off; remember it.
 
-    The path stays the same for the episode, so that what was learned by falling is worth
-    remembering. As in the package, the time limit *terminates*: `truncated` is never set.
+    The path crosses a grid. Off it, the agent falls and is put back at the origin. The path stays
+    the same for the episode, so that what was learned by falling is worth remembering. As in the
+    package, the time limit *terminates*: `truncated` is never set.
     """
 
     size: int = 7
@@ -64,6 +66,13 @@ class MysteryPath(Environment[Level, PathState]):
 
     obs_dtype, obs_high = np.dtype(np.uint8), 255
     event_names = ("goal", "fall", "progress", "revisit", "returned", "step")
+    """goal: it stands on the goal.
+    fall: it steps off the path.
+    progress: it stands on a tile of the path for the first time in the episode, ends excepted.
+    revisit: by its own move it enters a tile where it has been.
+    returned: it is put back on the origin, in the step after a fall.
+    step: always.
+    """
     rewards: ClassVar[Rewards] = {
         "sparse": lambda world: {"goal": 1.0},
         "penalty": lambda world: {"goal": 1.0, "fall": -0.008 * 128 * (1 / world.max_steps)},
@@ -118,16 +127,16 @@ class MysteryPath(Environment[Level, PathState]):
 
         Symbols are handed out even then, and `decode` draws what they stand for.
         """
-        return self._images.table
+        return self.images.table
 
     @property
     def n_symbols(self) -> int:
         """Also without a table."""
-        return self._images.count
+        return self.images.count
 
     def decode(self, obs: Int[Array, "*batch"]) -> UInt8[Array, "*batch width height 3"]:
         """Look the image up, or draw it."""
-        return self._images.draw(obs, jnp) if self.alphabet is None else super().decode(obs)
+        return self.images.draw(obs, jnp) if self.alphabet is None else super().decode(obs)
 
     def level(self, key: PRNGKeyArray) -> Level:
         """A path between opposite sides."""
@@ -137,13 +146,13 @@ class MysteryPath(Environment[Level, PathState]):
         """Stand on the origin, facing north."""
         zero, no = jnp.int32(0), jnp.bool_(False)
         state = PathState(level, level.origin, zero, no, self._at(level.origin), zero, zero)
-        return state, self._images.symbol(state)
+        return state, self.images.symbol(state)
 
     def step(
         self, state: PathState, action: Int[Array, ""], key: PRNGKeyArray
     ) -> tuple[PathState, Step]:
         """Be put back after a fall, or else turn or walk; then see whether the ground holds."""
-        walked, turned = self._walk(state, action)
+        walked, turned = self.walk(state.tile, state.heading, action)
         tile = jnp.where(state.off, state.level.origin, walked)
         heading = jnp.where(state.off, state.heading, turned)
         here = self._at(tile)
@@ -170,7 +179,7 @@ class MysteryPath(Environment[Level, PathState]):
             t,
         )
         ended = goal | (t >= self.max_steps)
-        return after, Step(self._images.symbol(after), events, ended, jnp.bool_(False), goal)
+        return after, Step(self.images.symbol(after), events, ended, jnp.bool_(False), goal)
 
     def info(self, state: PathState) -> dict[str, Array]:
         """Falls, tested tiles, and the path that is hidden from the agent."""
@@ -194,6 +203,12 @@ class MysteryPath(Environment[Level, PathState]):
 
         return Neighbours(self)
 
+    def knowledge(self) -> Knowledge[PyTree[Array]]:
+        """A map of what was found out, around the agent."""
+        from clew.envs.worlds.mystery_path.knowledge import Map
+
+        return Map(self)
+
     def enumeration(self, priced: Set[str]) -> Enumeration[PathState]:
         """Path and pose; what was tested too, if the reward depends on it."""
         from clew.envs.worlds.mystery_path.enumeration import Paths
@@ -204,15 +219,8 @@ class MysteryPath(Environment[Level, PathState]):
         """Path, tested tiles, falls, goal and agent."""
         return draw(self.size, state)
 
-    @cached_property
-    def _images(self) -> Images:
-        return Images(self.size, self.visual_feedback, self.show_goal, self.show_origin)
-
-    def _at(self, tile: Int[Array, ""]) -> Bool[Array, " tile"]:
-        return jnp.arange(self.size**2) == tile
-
-    def _walk(
-        self, state: PathState, action: Int[Array, ""]
+    def walk(
+        self, tile: Int[Array, ""], heading: Int[Array, ""], action: Int[Array, ""]
     ) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Where an action leads from a tile that holds; the border stops the agent."""
         action = jnp.asarray(action, jnp.int32)
@@ -220,9 +228,17 @@ class MysteryPath(Environment[Level, PathState]):
             heading, moves = action, jnp.bool_(True)
         else:
             turn = jnp.where(action == TURN_LEFT, 1, 0) - jnp.where(action == TURN_RIGHT, 1, 0)
-            heading, moves = (state.heading + turn) % 4, action == FORWARD
+            heading, moves = (heading + turn) % 4, action == FORWARD
         last = self.size - 1
-        x = jnp.clip(state.tile // self.size + jnp.asarray([0, -1, 0, 1])[heading], 0, last)
-        y = jnp.clip(state.tile % self.size + jnp.asarray([-1, 0, 1, 0])[heading], 0, last)
-        tile = jnp.where(moves, x * self.size + y, state.tile)
-        return tile.astype(jnp.int32), heading.astype(jnp.int32)
+        x = jnp.clip(tile // self.size + jnp.asarray([0, -1, 0, 1])[heading], 0, last)
+        y = jnp.clip(tile % self.size + jnp.asarray([-1, 0, 1, 0])[heading], 0, last)
+        after = jnp.where(moves, x * self.size + y, tile)
+        return after.astype(jnp.int32), heading.astype(jnp.int32)
+
+    @cached_property
+    def images(self) -> Images:
+        """All that can be shown, by symbol."""
+        return Images(self.size, self.visual_feedback, self.show_goal, self.show_origin)
+
+    def _at(self, tile: Int[Array, ""]) -> Bool[Array, " tile"]:
+        return jnp.arange(self.size**2) == tile

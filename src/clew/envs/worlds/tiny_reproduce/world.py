@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
+from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
 from clew.envs.worlds.tiny_reproduce.picture import draw
 from clew.validate import one_of, whole_number
@@ -37,11 +38,11 @@ class SequenceState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TinyReproduce(Environment[Level, SequenceState]):
-    """Watch k tokens, then play them back; the first wrong one ends the episode.
+    """Watch k tokens, then play them back from memory.
 
-    The schedule has 2k−1 steps. Reset shows token 1 and the next k−1 steps show the others,
-    whatever is done. The action at step k, chosen while token k is still in view, is already
-    graded; from then on the observation is constant.
+    The first wrong one ends the episode. The schedule has 2k−1 steps. Reset shows token 1 and the
+    next k−1 steps show the others, whatever is done. The action at step k, chosen while token k is
+    still in view, is already graded; from then on the observation is constant.
     """
 
     k: int = 10
@@ -53,6 +54,11 @@ class TinyReproduce(Environment[Level, SequenceState]):
 
     obs_dtype, obs_high = np.dtype(np.float32), 1
     event_names = ("correct", "wrong", "total", "step")
+    """correct: a graded token is right.
+    wrong: a graded token is not.
+    total: in the step that ends the episode, the number of tokens that were right.
+    step: always.
+    """
     rewards: ClassVar[Rewards] = {
         "dense": lambda world: {"correct": 1 / world.k},
         "sparse": lambda world: {"total": 1 / world.k},
@@ -159,6 +165,12 @@ class TinyReproduce(Environment[Level, SequenceState]):
         from clew.envs.worlds.tiny_reproduce.latents import Remaining
 
         return Remaining(self)
+
+    def knowledge(self) -> Knowledge[PyTree[Array]]:
+        """The tokens that are still to be played."""
+        from clew.envs.worlds.tiny_reproduce.knowledge import ToPlay
+
+        return ToPlay(self)
 
     def enumeration(self, priced: Set[str]) -> Enumeration[SequenceState]:
         """Sequence and place in it."""

@@ -1,0 +1,110 @@
+"""How often is the answer wrong, and how often does it come? The tables of docs/answer.md.
+
+    python benchmarks/answer.py --draws 1000
+
+Populations of seeds look like arms of real studies: `narrow` (converged), `ceiling` (most near 1),
+`floor` (mostly 0), `all or nothing` (a seed learns the task or does not), `wide`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from clew.analysis.answer import of_task
+from clew.analysis.stats.effects import effect
+from clew.analysis.stats.task import Task, Values
+
+SEEDS = (3, 5, 10, 20)
+ARMS = [(agent, bonus) for agent in ("GRU", "Given") for bonus in ("none", "e3b")]
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Values]
+SHAPES: dict[str, Draw] = {
+    "narrow": lambda rng, size: rng.normal(0.5, 0.03, size),
+    "wide": lambda rng, size: rng.normal(0.5, 0.12, size),
+    "ceiling": lambda rng, size: rng.beta(9.5, 0.5, size),
+    "floor": lambda rng, size: np.maximum(rng.uniform(-0.35, 0.15, size), 0),
+    "all or nothing": lambda rng, size: (rng.uniform(size=size) < 0.3).astype(float),
+}
+TRUTHS = {
+    "exploration": (0.2, 0.6, 0.2, 0.6),
+    "memory": (0.2, 0.2, 0.6, 0.6),
+    "both, together": (0.2, 0.2, 0.2, 0.6),
+    "both, each": (0.2, 0.4, 0.4, 0.6),
+    "something else": (0.2, 0.2, 0.2, 0.2),
+    "nothing": (0.97, 0.97, 0.97, 0.97),
+}
+"""True means of own, own + bonus, given, given + bonus."""
+
+
+def seen(draws: np.ndarray) -> tuple[str, str]:
+    """What is said of four arms: of the bonus, and of what holds the agent back."""
+    (found,) = of_task(Task("a", "b", dict(zip(ARMS, np.clip(draws, 0, 1), strict=True))))
+    return found.effect.said, found.held_back_by
+
+
+def share(counted: Counter[str], *names: str) -> str:
+    return f"{100 * sum(counted[name] for name in names) / counted.total():.1f}%"
+
+
+def without_effect(draws: int) -> None:
+    print("| seeds of an arm | n | helps | hurts | does not matter | a bottleneck is named |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for shape, draw in SHAPES.items():
+        for n in SEEDS:
+            rng = np.random.default_rng(n)
+            found = [seen(draw(rng, (4, n))) for _ in range(draws)]
+            bonus, held = (Counter(x) for x in zip(*found, strict=True))
+            shares = [share(bonus, name) for name in ("helps", "hurts", "does not matter")]
+            shares.append(share(held, "exploration", "memory", "both"))
+            print(f"| {shape} | {n} |", " | ".join(shares), "|")
+
+
+def wrong_equivalence(draws: int) -> None:
+    print("\n| seeds of an arm | n | 'does not matter' of a true +.05 | of a true +.10 |")
+    print("|---|---:|---:|---:|")
+    for shape in ("narrow", "wide"):
+        for n in SEEDS:
+            rng = np.random.default_rng(n)
+            rates = []
+            for gap in (0.05, 0.1):
+                pairs = (SHAPES[shape](rng, (2, n)) for _ in range(draws))
+                rates.append(np.mean([effect(b + gap, a).equivalent for a, b in pairs]))
+            print(f"| {shape} | {n} |", " | ".join(f"{100 * r:.1f}%" for r in rates), "|")
+
+
+def power(draws: int) -> None:
+    print("\n| true gain | standard deviation of seeds |", *(f"n = {n} |" for n in SEEDS))
+    print("|---:|---:|" + "---:|" * len(SEEDS))
+    for gap in (0.1, 0.2, 0.4):
+        for std in (0.03, 0.06, 0.12):
+            rates = []
+            for n in SEEDS:
+                rng = np.random.default_rng(n)
+                pairs = (rng.normal(0.4, std, (2, n)) for _ in range(draws))
+                rates.append(np.mean([effect(b + gap, a).helps for a, b in pairs]))
+            print(f"| +{gap:.2f} | {std:.2f} |", " | ".join(f"{100 * r:.0f}%" for r in rates), "|")
+
+
+def bottlenecks(draws: int) -> None:
+    print("\n| truth | standard deviation | n | named rightly | another is named | left open |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for truth, means in TRUTHS.items():
+        for std, n in ((0.05, 5), (0.05, 10), (0.12, 5), (0.12, 10), (0.12, 20)):
+            rng = np.random.default_rng(n)
+            noise = (rng.normal(0, std, (4, n)) for _ in range(draws))
+            held = Counter(seen(np.array(means)[:, None] + x)[1] for x in noise)
+            right = truth.split(",")[0]
+            other = [name for name in held if name not in (right, "cannot be told")]
+            shares = share(held, right), share(held, *other), share(held, "cannot be told")
+            print(f"| {truth} | {std} | {n} |", " | ".join(shares), "|")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--draws", type=int, default=1000)
+    args = parser.parse_args()
+    for table in (without_effect, wrong_equivalence, power, bottlenecks):
+        table(args.draws)

@@ -1,0 +1,93 @@
+"""What can be named, as data: environments, architectures, bonuses, suites, hyperparameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from clew.bonuses.registry import bonuses
+from clew.envs.pricelist import price_list
+from clew.envs.registry import environments
+from clew.memory.registry import GIVEN, architectures
+from clew.outline import REQUIRED, Option, read_outline
+from clew.registry import Registry
+from clew.suite.registry import suites
+
+NAMED: dict[str, Registry] = {
+    "environments": environments,
+    "architectures": architectures,
+    "bonuses": bonuses,
+    "suites": suites,
+}
+SINGULAR = dict(zip(NAMED, ("environment", "architecture", "bonus", "suite"), strict=True))
+HYPERPARAMETERS = {"knobs": "Knobs", "settings": "Settings"}
+"""Groups of options that belong to no name, and the classes that hold them."""
+
+
+class Listed(NamedTuple):
+    """What is said of a name."""
+
+    kind: str
+    """As in `NAMED`."""
+    name: str
+    about: str
+    description: str
+    options: tuple[Option, ...]
+    meant: Mapping[str, object]
+    """Options that the name stands for."""
+    same_as: str
+    """The first name that stands for the same thing with other options; its own if it is that."""
+    rewards: Mapping[str, Mapping[str, float]]
+    """Of an environment with its default options: what each variant pays for each event."""
+    events: Mapping[str, str]
+    """Of an environment: what happens in it that may be paid for."""
+
+    def plain(self) -> dict[str, Any]:
+        """For a script."""
+        found = {"about": self.about, "description": self.description}
+        found |= {"options": plain_options(self.options)}
+        found |= {"stands_for": dict(self.meant)} if self.meant else {}
+        return found | (
+            {"rewards": self.rewards, "events": self.events} if self.kind == "environments" else {}
+        )
+
+
+def listed() -> list[Listed]:
+    """Everything that has a name. What lies in this package is read, and not imported."""
+    return [entry for kind in NAMED for entry in _of_kind(kind)]
+
+
+def hyperparameters(kind: str) -> tuple[Option, ...]:
+    """The knobs, or the settings."""
+    return read_outline(f"clew.learner.settings:{HYPERPARAMETERS[kind]}").options
+
+
+def plain_options(options: tuple[Option, ...]) -> list[dict[str, Any]]:
+    """For a script; what has no default must be given."""
+    plain = [option._asdict() for option in options]
+    return [{k: v for k, v in each.items() if v is not REQUIRED} for each in plain]
+
+
+def _of_kind(kind: str) -> Iterator[Listed]:
+    first: dict[str, str] = {}
+    for name in sorted(NAMED[kind].names(), key=_natural):
+        entry = NAMED[kind][name]
+        outline = entry.outline()
+        paid = price_list(name) if kind == "environments" else None
+        yield Listed(
+            kind,
+            name,
+            outline.about,
+            outline.description,
+            tuple(option for option in outline.options if option.name not in GIVEN),
+            entry.preset,
+            first.setdefault(entry.identity, name),
+            paid.rewards if paid else {},
+            paid.events if paid else {},
+        )
+
+
+def _natural(name: str) -> list[tuple[str, int]]:
+    """Without regard to case, and S7 before S13."""
+    return [(word.lower(), int(part or 0)) for word, part in re.findall(r"(\D*)(\d*)", name)]

@@ -1,0 +1,42 @@
+"""What to type after a command that trained: how to go on, to try again, to see the answer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from contextvars import ContextVar
+from pathlib import Path
+
+typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
+"""The command and its arguments, as somebody typed them; empty if Python called it."""
+RETRY = "--retry"
+ENDED = {"finished", "failed", "diverged"}
+
+
+def next_steps(
+    store: Path, counts: Mapping[str, int], stopped: str = "", demo: bool = False
+) -> list[str]:
+    """A line or two, for runs counted by status. `demo` makes the report itself."""
+    said = [f"stopped early: {stopped}"] if stopped else []
+    if counts.keys() - ENDED:
+        return [*said, f"to go on: {command_again()}"]
+    where = shown(store)
+    if counts.keys() & {"failed", "diverged"}:
+        again = f"clew run demo --store {where} {RETRY}" if demo else command_again(RETRY)
+        said.append(f"what failed: clew status {where}; to try again: {again}")
+    return said if demo else [*said, f"next: clew report {where}"]
+
+
+def command_again(*more: str) -> str:
+    """The command that was typed, without an earlier --retry, and with what is given here."""
+    words = [word for word in typed.get() if word != RETRY]
+    if not words:
+        return " ".join(("the same again", *(f"with {word}" for word in more)))
+    return shlex.join(["clew", *words, *more])
+
+
+def shown(path: Path) -> str:
+    """A path to be typed, from here if it is below the present folder."""
+    below = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return shlex.quote(os.path.relpath(path) if below else str(path))

@@ -1,0 +1,73 @@
+"""How fast training is, roughly, where nothing was measured: a guess from a few measurements.
+
+On a CPU it is core-time a step, measured at the sizes of the demo and of the study; between them it
+grows with the number of weights (`python benchmarks/rates.py`). On a GPU it is the speed of a large
+pack, measured at the study's size (`docs/performance.md`), and less the fewer runs there are to
+fill the device.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clew.learner import Program
+from clew.learner.encoders import choose_encoder
+from clew.learner.execution import cores
+
+MEASURED_ON = {"cpu": "two x86 cores", "gpu": "an NVIDIA H200"}
+CPU_MICROSECONDS = {
+    "GRU": (24.0, 106.0),
+    "LSTM": (26.0, 137.0),
+    "RetNet": (26.0, 91.0),
+    "GatedDeltaNet": (49.0, 110.0),
+    "Mamba-2": (69.0, 235.0),
+    "Memoryless": (7.0, 53.0),
+}
+"""Of one core for an environment step: at the demo's size, and at the study's."""
+CPU_IMAGES = {"cnn": 130.0, "mlp": 55.0}
+"""What images add to it, by encoder."""
+CPU_PERIOD = 6_000.0
+"""Microseconds for an evaluation period of a run beside its steps; much for a very short one."""
+IMAGE = 1000
+"""An observation of so many numbers is one."""
+GPU_STEPS = {
+    "GRU": 2.9e6, "LSTM": 2.4e6, "RetNet": 5.3e6, "GatedDeltaNet": 3.6e6, "Mamba-2": 2.9e6,
+    "Memoryless": 14.2e6,
+}  # fmt: skip
+"""Environment steps a second of a pack of `GPU_RUNS`, in TF32."""
+GPU_RUNS, GPU_HALF = 180, 45
+"""A pack of `GPU_HALF` runs is half as fast as the largest would be."""
+IMAGES, FLOAT32 = 0.8, 0.82
+"""What is left of a GPU's speed with images, and without TF32."""
+COMPILE = {"cpu": 15.0, "gpu": 40.0}
+"""Seconds for a program."""
+PER_PACK = 0.5
+"""Seconds for beginning a pack and writing what came of it."""
+
+
+class Rate(NamedTuple):
+    """How long a pack takes: what it adds to the time of all packs."""
+
+    seconds_per_step: float
+    """For one environment step of each of its runs."""
+    compile: float
+    """Seconds, once for a program."""
+
+
+def guess(program: Program, runs: int, platform: str, workers: int = 1) -> Rate:
+    """For a pack of so many runs, while each of the workers trains such a pack."""
+    s = program.settings
+    images = program.observations.size >= IMAGE
+    encoder = choose_encoder(s.encoder, program.observations)
+    size = s.memory_width * (s.memory_width + s.encoder_width) / (128 * 256)
+    if platform == "cpu":
+        small, large = CPU_MICROSECONDS.get(program.architecture, CPU_MICROSECONDS["LSTM"])
+        # a step's share of an update is done `epochs` times; the demo's size is a sixteenth
+        core = small + (large - small) * (size - 1 / 16) / (15 / 16)
+        core = max(core, small / 2) * (0.1 + 0.9 * s.epochs / 4)
+        core += (CPU_IMAGES[encoder] if images else 0) + CPU_PERIOD / s.period
+        return Rate(core * 1e-6 * -(-runs * workers // cores()) / workers, COMPILE["cpu"])
+    largest = GPU_STEPS.get(program.architecture, GPU_STEPS["LSTM"]) * (1 + GPU_HALF / GPU_RUNS)
+    speed = largest * runs / (runs + GPU_HALF) / max(1.0, size * s.epochs / 4)
+    speed *= (IMAGES if images else 1) * (FLOAT32 if s.precision == "highest" else 1)
+    return Rate(runs / speed, COMPILE["gpu"])

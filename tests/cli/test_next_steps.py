@@ -1,0 +1,74 @@
+"""What a command that trains ends with: the next thing to type."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from clew.cli.next_steps import command_again, next_steps, shown, typed
+from clew.store import Store
+from tests.cli.called import Done, called
+from tests.suite.declared import as_toml, declared, tiny
+
+
+@pytest.fixture
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """`clew run` of a small suite into a folder whose name needs quotation marks."""
+    monkeypatch.chdir(tmp_path)
+    Path("my suite.toml").write_text(as_toml(declared()))
+    return ["run", "my suite.toml", "--store", "my results", "--pack-size", "2"]
+
+
+def last_lines(done: Done) -> list[str]:
+    return done.out.rstrip().splitlines()[-2:]
+
+
+def test_after_a_stop_it_is_the_same_command(words: list[str]) -> None:
+    done = called(*words, "--time-limit", "0s", "--retry")
+    assert done.code == 4
+    why, how = last_lines(done)
+    assert why == "stopped early: the time limit is reached"
+    begin, _, command = how.partition(": ")
+    assert begin == "to go on"
+    assert shlex.split(command) == ["clew", *words, "--time-limit", "0s"]
+
+
+def test_after_the_end_it_is_the_report(words: list[str]) -> None:
+    store = Store("my results")
+    for run in tiny().runs():
+        store.run(run.config).write_failed("it broke", provenance={})
+    done = called(*words)
+    assert done.code == 3
+    failed, report = last_lines(done)
+    assert report == "next: clew report 'my results'"
+    assert failed.startswith("what failed: clew status 'my results'; to try again: clew run ")
+    _, _, again = failed.rpartition("to try again: ")
+    assert shlex.split(again) == ["clew", *words, "--retry"]
+
+
+def test_the_lines_for_every_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "out"
+    typed.set(("run", "demo"))
+    assert next_steps(store, {"finished": 3}) == ["next: clew report out"]
+    assert next_steps(store, {"finished": 3}, demo=True) == []
+    assert next_steps(store, {"finished": 3, "begun": 1}) == ["to go on: clew run demo"]
+    (failed,) = next_steps(store, {"finished": 3, "diverged": 1}, demo=True)
+    assert failed.endswith("to try again: clew run demo --store out --retry")
+    for counts in ({"absent": 1}, {"failed": 1, "begun": 2}, {"failed": 3}, {"finished": 1}):
+        assert len(next_steps(store, counts, "Ctrl-C")) <= 3
+
+
+def test_called_from_python() -> None:
+    typed.set(())
+    assert command_again() == "the same again"
+    assert command_again("--retry") == "the same again with --retry"
+
+
+def test_paths_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shown(tmp_path / "a b") == "'a b'"
+    assert shown(Path("/elsewhere/results")) == "/elsewhere/results"
+    assert shown(Path("results")) == "results"
