@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 from clew.analysis.tables import TABLES
@@ -98,6 +99,18 @@ def test_the_list(suite: Path) -> None:
     ].startswith("The largest intrinsic reward")
     assert "Leaky" in run("list").out
     assert "−0.333 for wrong" in run("list", "Corridor").out
+
+
+def test_given_memory(suite: Path) -> None:
+    """Whatever a perfect memory would know: the control trains on it, and Gymnasium shows it."""
+    store = str(suite.parent / "given")
+    given = ["--reward", "strict", "--architecture", "Given", "--seeds", "1", "--store", store]
+    settings = [f"--settings.{name.replace('_', '-')}={value}" for name, value in SETTINGS.items()]
+    done = run("train", "Corridor", *given, "--steps", str(PERIOD), *settings)
+    assert "1 finished" in done.out
+    made = gymnasium.make("clew/Corridor-v0", knowledge=True)
+    obs, _ = made.reset(seed=0)
+    assert obs["knowledge"].tolist() == [*obs["observation"][:2], 1, 0, 0]
 
 
 def test_a_command(suite: Path, store: Path) -> None:

@@ -35,6 +35,27 @@ class Signal(envs.Latent):
         return known, envs.Asked((state.t > 0)[None], (state.signal == 1)[None], state.t[None])
 
 
+@dataclasses.dataclass(frozen=True)
+class SignalAndTime(envs.Knowledge):
+    """Which signal was shown, and how long ago."""
+
+    env: Corridor
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("signal 0", "signal 1", *(f"after {t} steps" for t in range(self.env.length)))
+
+    def start(self, obs: jax.Array) -> State:
+        return State(obs, jnp.int32(0))
+
+    def look(self, known: State, action: jax.Array, obs: jax.Array) -> State:
+        return State(known.signal, known.t + 1)
+
+    def array(self, known: State, obs: jax.Array) -> jax.Array:
+        t = jnp.arange(self.env.length) == known.t
+        return jnp.concatenate((jnp.arange(2) == known.signal, t))
+
+
 @envs.register("Corridor")
 @dataclasses.dataclass(frozen=True)
 class Corridor(envs.Environment):
@@ -80,6 +101,9 @@ class Corridor(envs.Environment):
 
     def latent(self) -> Signal:
         return Signal()
+
+    def knowledge(self) -> SignalAndTime:
+        return SignalAndTime(self)
 
     def picture(self, state: Any) -> np.ndarray:
         canvas = Canvas(20 * self.length + 20, 20)
