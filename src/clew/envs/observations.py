@@ -1,11 +1,11 @@
-"""How networks look at a world: once per distinct observation, where that is possible."""
+"""How networks look at a world: once per distinct observation, or tile, where that is possible."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +13,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 from clew.envs.base import Environment
+from clew.envs.tiles import Tiles
 
 Y = TypeVar("Y")
+
+MOST_LISTED = 2**14
+"""Symbols that are encoded without a table of their images; the plan for more would be large."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +26,8 @@ class Observations:
     """The observations of a world as numbers in [0, 1].
 
     A function of the observation alone takes few values where there is an alphabet: it is
-    computed for every symbol, and looked up.
+    computed for every symbol, and looked up. Images too many for that may be laid out from tiles:
+    then a linear function is computed for every tile, and added up.
     """
 
     env: Environment
@@ -43,17 +48,45 @@ class Observations:
         alphabet = self.env.alphabet
         return None if alphabet is None else alphabet.astype(np.float32) / self.env.obs_high
 
+    @property
+    def listed(self) -> bool:
+        """Whether networks can encode every symbol beforehand."""
+        symbols = self.env.n_symbols
+        tiled = self.env.tiles is not None and symbols is not None and symbols <= MOST_LISTED
+        return self.table is not None or tiled
+
     def arrays(self, obs: Shaped[Array, "*batch"]) -> Float[Array, "*batch *obs"]:
         """Observations as numbers, one by one."""
         return jnp.float32(self.env.decode(obs)) / self.env.obs_high
 
     def through(self, network: Callable[[Array], Y], obs: Shaped[Array, "*batch"]) -> Y:
-        """What `network`, a function of flat observations, makes of `obs`."""
+        """What `network` makes of `obs`: a function of flat observations, `x @ matrix` to begin with.
+
+        (What it does to `x` instead works too, if a function of jax.numpy does it.)
+        """
         if self.table is not None:
             return look_up(network(jnp.asarray(self.table.reshape(-1, self.size))), obs)
+        if self.env.tiles is not None:
+            return network(cast(Array, TiledImages(self, self.env.tiles, obs)))
         arrays = self.arrays(obs)
         batch = arrays.shape[: arrays.ndim - len(self.shape)]
         return network(arrays.reshape(*batch, self.size))
+
+
+@dataclasses.dataclass(frozen=True)
+class TiledImages:
+    """A batch of flat images; multiplied with a matrix, none of them is drawn."""
+
+    observations: Observations
+    tiles: Tiles
+    obs: Int[Array, "*batch"]
+
+    def __matmul__(self, weights: Float[Array, "pixel out"]) -> Float[Array, "*batch out"]:
+        rows = self.tiles.times(weights, self.observations.env.obs_high)
+        return look_up_sum(rows, jnp.asarray(self.tiles.shown)[self.obs])
+
+    def __jax_array__(self) -> Float[Array, "*batch pixel"]:
+        return self.observations.arrays(self.obs).reshape(*self.obs.shape, -1)
 
 
 def look_up(table: Y, symbols: Int[Array, "*batch"]) -> Y:
@@ -81,3 +114,48 @@ def _backward(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]
 
 
 _take.defvjp(_forward, _backward)
+
+
+@jax.custom_vjp
+def look_up_sum(
+    table: Float[Array, "row feature"], rows: Int[Array, "*batch term"]
+) -> Float[Array, "*batch feature"]:
+    """The sum of several rows of `table`, each; like `look_up`, its gradient is a product."""
+    return table[rows].sum(-2)
+
+
+def _forward_sum(table: Array, rows: Array) -> tuple[Array, tuple[Array, Array]]:
+    return look_up_sum(table, rows), (rows, jnp.zeros((len(table), 0)))
+
+
+def _backward_sum(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]:
+    rows, like = kept
+    times = jax.nn.one_hot(rows, len(like), dtype=cotangent.dtype).sum(-2)
+    flat = [x.reshape(-1, x.shape[-1]) for x in (times, cotangent)]
+    product = product_in_thirds if jax.default_backend() == "gpu" else jnp.dot
+    return product(flat[0].T, flat[1]), None
+
+
+look_up_sum.defvjp(_forward_sum, _backward_sum)
+
+
+def product_in_thirds(
+    counts: Float[Array, "row n"], x: Float[Array, "n feature"]
+) -> Float[Array, "row feature"]:
+    """`counts @ x` for small whole numbers, as exact as in float32, on a GPU's bfloat16 units.
+
+    A float32 is the sum of three bfloat16: products with small whole numbers are exact, and sums
+    are made in float32.
+    """
+    if x.dtype != jnp.float32:
+        return counts @ x
+    high = jax.lax.reduce_precision(x, 8, 7)
+    middle = jax.lax.reduce_precision(x - high, 8, 7)
+    thirds = jnp.concatenate((high, middle, x - high - middle), -1).astype(jnp.bfloat16)
+    product = jnp.dot(
+        counts.astype(jnp.bfloat16),
+        thirds,
+        precision=jax.lax.Precision.DEFAULT,
+        preferred_element_type=jnp.float32,
+    )
+    return product.reshape(len(counts), 3, -1).sum(1)
