@@ -18,7 +18,7 @@ from clew.envs.tiles import Tiles
 Y = TypeVar("Y")
 
 MOST_LISTED = 2**14
-"""Symbols that are encoded without a table of their images; the plan for more would be large."""
+"""How many images laid out from tiles are encoded beforehand: the plan for more would be large."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,24 +50,30 @@ class Observations:
 
     @property
     def listed(self) -> bool:
-        """Whether networks can encode every symbol beforehand."""
-        symbols = self.env.n_symbols
-        tiled = self.env.tiles is not None and symbols is not None and symbols <= MOST_LISTED
-        return self.table is not None or tiled
+        """Whether every symbol can be encoded beforehand: from a table, or from tiles."""
+        tiles = self.env.tiles
+        return self.table is not None or (tiles is not None and len(tiles.shown) <= MOST_LISTED)
 
     def arrays(self, obs: Shaped[Array, "*batch"]) -> Float[Array, "*batch *obs"]:
         """Observations as numbers, one by one."""
         return jnp.float32(self.env.decode(obs)) / self.env.obs_high
 
-    def through(self, network: Callable[[Array], Y], obs: Shaped[Array, "*batch"]) -> Y:
-        """What `network` makes of `obs`: a function of flat observations, `x @ matrix` to begin with.
+    def through(
+        self,
+        network: Callable[[Array], Y],
+        obs: Shaped[Array, "*batch"],
+        *,
+        linear_first: bool = False,
+    ) -> Y:
+        """What `network`, a function of flat observations, makes of `obs`.
 
-        (What it does to `x` instead works too, if a function of jax.numpy does it.)
+        If all it does to its argument is `x @ matrix`, say `linear_first`: images laid out from
+        tiles are then not drawn.
         """
         if self.table is not None:
             return look_up(network(jnp.asarray(self.table.reshape(-1, self.size))), obs)
-        if self.env.tiles is not None:
-            return network(cast(Array, TiledImages(self, self.env.tiles, obs)))
+        if linear_first and self.env.tiles is not None:
+            return network(cast(Array, TiledImages(self.env.tiles, self.env.obs_high, obs)))
         arrays = self.arrays(obs)
         batch = arrays.shape[: arrays.ndim - len(self.shape)]
         return network(arrays.reshape(*batch, self.size))
@@ -75,18 +81,16 @@ class Observations:
 
 @dataclasses.dataclass(frozen=True)
 class TiledImages:
-    """A batch of flat images; multiplied with a matrix, none of them is drawn."""
+    """A batch of flat images that can be multiplied with a matrix, and nothing else."""
 
-    observations: Observations
     tiles: Tiles
+    high: int
+    """What pixels are divided by."""
     obs: Int[Array, "*batch"]
 
     def __matmul__(self, weights: Float[Array, "pixel out"]) -> Float[Array, "*batch out"]:
-        rows = self.tiles.times(weights, self.observations.env.obs_high)
+        rows = self.tiles.times(weights, self.high)
         return look_up_sum(rows, jnp.asarray(self.tiles.shown)[self.obs])
-
-    def __jax_array__(self) -> Float[Array, "*batch pixel"]:
-        return self.observations.arrays(self.obs).reshape(*self.obs.shape, -1)
 
 
 def look_up(table: Y, symbols: Int[Array, "*batch"]) -> Y:
@@ -120,7 +124,7 @@ _take.defvjp(_forward, _backward)
 def look_up_sum(
     table: Float[Array, "row feature"], rows: Int[Array, "*batch term"]
 ) -> Float[Array, "*batch feature"]:
-    """The sum of several rows of `table`, each; like `look_up`, its gradient is a product."""
+    """Sums of rows of `table`; as in `look_up`, the gradient is a product."""
     return table[rows].sum(-2)
 
 
@@ -132,7 +136,7 @@ def _backward_sum(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, N
     rows, like = kept
     times = jax.nn.one_hot(rows, len(like), dtype=cotangent.dtype).sum(-2)
     flat = [x.reshape(-1, x.shape[-1]) for x in (times, cotangent)]
-    product = product_in_thirds if jax.default_backend() == "gpu" else jnp.dot
+    product = product_in_thirds if jax.default_backend() == "gpu" else jnp.matmul
     return product(flat[0].T, flat[1]), None
 
 
@@ -142,10 +146,10 @@ look_up_sum.defvjp(_forward_sum, _backward_sum)
 def product_in_thirds(
     counts: Float[Array, "row n"], x: Float[Array, "n feature"]
 ) -> Float[Array, "row feature"]:
-    """`counts @ x` for small whole numbers, as exact as in float32, on a GPU's bfloat16 units.
+    """`counts @ x`, where `counts` are small whole numbers, on the bfloat16 units of a GPU.
 
-    A float32 is the sum of three bfloat16: products with small whole numbers are exact, and sums
-    are made in float32.
+    It is as exact as in float32: every float32 is the sum of three bfloat16, their products with
+    small whole numbers are exact, and sums are made in float32.
     """
     if x.dtype != jnp.float32:
         return counts @ x

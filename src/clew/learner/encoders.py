@@ -54,14 +54,14 @@ class FlatMlp(eqx.Module):
     def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Every symbol, as any other array."""
         if observations.table is None:
-            return self.encode(observations, jnp.arange(observations.env.n_symbols))
+            return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
         return self.network(jnp.asarray(observations.table.reshape(-1, observations.size)))
 
     def encode(
         self, observations: Observations, obs: Shaped[Array, "*any"]
     ) -> Float[Array, "*batch width"]:
         """Any observations, flattened."""
-        return observations.through(self.network, obs)
+        return observations.through(self.network, obs, linear_first=True)
 
 
 class NatureCnn(eqx.Module):
@@ -90,7 +90,7 @@ class NatureCnn(eqx.Module):
     def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Every symbol; each distinct patch is convolved once."""
         if observations.table is None:
-            return self.encode(observations, jnp.arange(observations.env.n_symbols))
+            return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
         patches = _patches(observations)
         x = jnp.zeros(())
         for layer, weights in zip(patches.layers, self.convolutions, strict=True):
@@ -106,8 +106,8 @@ class NatureCnn(eqx.Module):
     def encode(
         self, observations: Observations, obs: Shaped[Array, "*any"]
     ) -> Float[Array, "*batch width"]:
-        """Any observations: by their tiles if the world has listed all that these can show."""
-        if not observations.listed:
+        """Any observations; images from tiles as sums of what their parts add."""
+        if observations.table is not None or not observations.listed:
             return self.encode_arrays(observations.arrays(obs))
         patches = _tiled_patches(observations)
         nothing, rows = patches.encode(self.convolutions, self.out)

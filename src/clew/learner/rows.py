@@ -1,6 +1,7 @@
-"""Rows of a table at places known beforehand, and sums of them, for a table of which most are rare.
+"""Rows of a table at places known beforehand, and sums of rows, where most rows are named rarely.
 
-`patches.Gather` is the same for tables whose rows are all named about equally often.
+`patches.Gather` carries every row's sum through all levels of its tree, which costs little if all
+rows have many terms. Here a sum is done with at the level where it is complete.
 """
 
 from __future__ import annotations
@@ -71,13 +72,14 @@ def _plan(targets: Int[np.ndarray, " term"], rows: int) -> SumPlan:
         rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         groups = -(-counts // FAN)
         start = np.cumsum(groups) - groups
-        places = np.full((groups.sum(), min(FAN, counts.max())), len(targets), np.int32)
+        shape = (groups.sum(), min(FAN, counts.max()))
+        places = np.full(np.maximum(shape, 1), len(targets), np.int32)
         places[np.repeat(start, counts) + rank // FAN, rank % FAN] = order
         levels.append(places)
         done = groups == 1
         sums[done] = before + start[done]
         before += len(places)
-        if groups.max() == 1:
+        if groups.max() <= 1:
             return SumPlan(levels, np.where(sums < 0, before, sums).astype(np.int32))
         targets = np.repeat(np.where(done, rows, np.arange(rows)), groups)
 

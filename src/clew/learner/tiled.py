@@ -5,7 +5,7 @@ layer after them see an agent or a goal where their receptive field holds one, s
 
     e(agent, goal) = e(nothing) + Δ(agent) + Δ(goal) + Δ(agent, goal)
 
-where the last is a sum over the places whose receptive field holds both: 17,808 of all images'
+where the last is a sum over the places whose receptive field holds both: 16,536 of all images'
 428,064. Each Δ is a row of a table, and an image's encoding the sum of three and e(nothing).
 """
 
@@ -24,13 +24,15 @@ from clew.learner.patches import distinct_fields
 from clew.learner.rows import Rows
 
 BLOCK = 256
+"""Slots that are multiplied with the same weights."""
 
 
 class TiledPatches(NamedTuple):
     """The distinct receptive fields of each convolution, and how rows are summed from the last.
 
-    A *slot* is one place of one row: a field there that holds what the row is about. Slots of the
-    same place stand in blocks, so that its weights are multiplied with all of them at once.
+    A row is what one part adds to an image, or what several add that meet there. A slot is one
+    place of a row: its receptive field holds the part, or those that meet. Slots of the same place
+    stand in blocks, for they are multiplied with the same weights.
     """
 
     pixels: Float[np.ndarray, "field pixel"]
@@ -42,9 +44,9 @@ class TiledPatches(NamedTuple):
     whole: Rows
     """block, slot → its field."""
     single: Rows
-    """The fields that hold one part alone, numbered anew."""
+    """The fields of parts by themselves, among all."""
     parts: Rows
-    """block, slot, part → what the parts would be alone, where several meet."""
+    """block, slot, part → the field, among those, of each part where several meet."""
     weights: Rows
     """block → its place."""
     rows: Rows
@@ -58,15 +60,15 @@ class TiledPatches(NamedTuple):
         """The encoding of nothing, and what each row adds to it."""
         first, *later = convolutions
         x = jax.nn.relu(first(jnp.asarray(self.pixels)))
-        for layer, blank, gather in zip(later, self.blank, self.later, strict=False):
+        for layer, blank, gather in zip(later, self.blank[:-1], self.later, strict=True):
             empty, x = x[blank], x - x[blank]
             weights = layer.weight.reshape(len(layer.weight), -1, len(empty))
             products = jnp.einsum("fc,opc->fpo", x, weights).reshape(-1, len(weights))
-            nothing = jnp.einsum("c,opc->o", empty, weights) + layer.bias
+            nothing = layer(jnp.tile(empty, weights.shape[1]))
             x = jax.nn.relu(nothing + gather.sums(products))
         empty, x = x[self.blank[-1]], x - x[self.blank[-1]]
         weights = out.weight.reshape(len(out.weight), -1, len(empty))
-        nothing = jnp.einsum("c,opc->o", empty, weights) + out.bias
+        nothing = out(jnp.tile(empty, weights.shape[1]))
         weights = self.weights(weights.swapaxes(0, 1).reshape(weights.shape[1], -1))
         weights = weights.reshape(len(weights), -1, len(empty))
         slots = self.whole(x) - self.parts.sums(self.single(x))
@@ -74,23 +76,15 @@ class TiledPatches(NamedTuple):
 
 
 def tiled_patches(tiles: Tiles, high: int, shapes: tuple[tuple[int, int], ...]) -> TiledPatches:
-    """Plan convolutions of these (kernel, stride) over all images, with pixels divided by `high`."""
+    """Plan convolutions of these (kernel, stride) over all images, their pixels over `high`."""
     placed, part = np.unique(np.append(0, tiles.shown), return_inverse=True)
-    part = part[1:].reshape(tiles.shown.shape)
+    part = part[1:].reshape(len(tiles.shown), -1)
     one_each = np.zeros((len(placed), part.shape[1]), np.int32)
     one_each[:, 0] = placed
     pixels, later, where = _fields(tiles, high, np.concatenate((one_each, tiles.shown)), shapes)
     alone, where = np.split(where, [len(placed)])
-    blank = [int(np.flatnonzero(~pixels.any(1))[0])]
-    gathers, fields = [], len(pixels)
-    for parts in later:
-        positions = parts.shape[1]
-        products = np.where(parts == blank[-1], fields, parts) * positions + np.arange(positions)
-        gathers.append(Rows(products, fields * positions))
-        blank.append(int(np.flatnonzero((parts == blank[-1]).all(1))[0]))
-        fields = len(parts)
-
-    seen = alone != blank[-1]
+    products, blank = _products(pixels, later)
+    fields, seen = len(later[-1]), alone != blank[-1]
     meets = seen[part].sum(1) > 1
     rows = len(placed) + meets.any(1).sum()
     of_image = np.where(meets.any(1), len(placed) + np.cumsum(meets.any(1)) - 1, 0)
@@ -108,8 +102,8 @@ def tiled_patches(tiles: Tiles, high: int, shapes: tuple[tuple[int, int], ...]) 
 
     return TiledPatches(
         pixels=pixels,
-        later=tuple(gathers),
-        blank=tuple(blank),
+        later=products,
+        blank=blank,
         whole=Rows(in_blocks(np.append(alone[seen], where[meets]), fields), fields),
         single=Rows(single, fields),
         parts=Rows(in_blocks(np.concatenate((none_met, met)), len(single)), len(single)),
@@ -133,6 +127,19 @@ def _fields(
     images = Tiles(number, tiles.across, tiles.shown).draw(shown)
     pixels, later, where = distinct_fields(images, shapes)
     return np.float32(colours[pixels] / high).reshape(len(pixels), -1), later, where
+
+
+def _products(
+    pixels: Float[np.ndarray, "field pixel"], later: list[Int[np.ndarray, "field part"]]
+) -> tuple[tuple[Rows, ...], tuple[int, ...]]:
+    """Which products each convolution but the first adds up, and every one's field of nothing."""
+    products, blank = [], [int(np.flatnonzero(~pixels.any(1))[0])]
+    for before, parts in zip((pixels, *later), later, strict=False):
+        positions = parts.shape[1]
+        shown = np.where(parts == blank[-1], len(before), parts)
+        products.append(Rows(shown * positions + np.arange(positions), len(before) * positions))
+        blank.append(int(np.flatnonzero((parts == blank[-1]).all(1))[0]))
+    return tuple(products), tuple(blank)
 
 
 def _blocks(
