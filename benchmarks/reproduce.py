@@ -8,7 +8,8 @@ goal drawn, which the paper's text says and its package does not do, for at most
         --bonuses none e3b --seeds 5 --environment-options show_goal=true --seconds 500
 
 It prints a table. With --out, `runs.csv` and `curves.csv` in that folder grow by a line a run;
-`results/README.md` says what their columns are.
+`results/README.md` says what their columns are. While a pack trains, `unfinished.json` there has
+what these lines would be so far.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from clew import bonuses, envs, memory
-from clew.envs.worlds.mystery_path import images
-from clew.learner import Knobs, Pack, Program, Settings, periods
-from clew.metrics import tail_mean
+from clew.learner import History, Knobs, Pack, Program, Settings, periods
 from clew.suite.library.paper import MEMORY_S13, MYSTERY_PATH, TINY_REPRODUCE
 from clew.suite.provenance import provenance
 
@@ -69,26 +68,42 @@ def train(args: argparse.Namespace, architecture: str, bonus: str, with_none: bo
             for reward, name, seed in arms
         ]
     )
-    evaluations, rollouts, spent, state = [], [], 0.0, None
-    began = time.perf_counter()
+    history, began, rows = History(program.settings), time.perf_counter(), []
     for now in periods(pack, args.steps or block["steps"]):
-        evaluations.append(now.record.evaluation)
-        rollouts.append(now.record.rollouts)
-        spent += now.seconds
-        state = now.state
+        history.add(now)
+        late = time.perf_counter() - began + now.seconds > args.seconds
         if now.period % 10 == 1:
-            means = np.mean([e.success for e in evaluations[-5:]], 0)
-            print(now.period, now.periods, f"{spent:.0f}s", means.round(2).tolist(), flush=True)
-        if time.perf_counter() - began + now.seconds > args.seconds:
+            means = history.evaluations.success[:, -5:].mean(1).round(2).tolist()
+            print(now.period, now.periods, f"{history.seconds:.0f}s", means, flush=True)
+        if late or now.period % 20 == 0 or now.period == now.periods:
+            rows = table(args, architecture, program, arms, history)
+            if args.out:
+                args.out.mkdir(parents=True, exist_ok=True)
+                (args.out / "unfinished.json").write_text(json.dumps(rows))
+        if late:
             break
-    assert state is not None
-    success = np.stack([e.success for e in evaluations], 1)
-    last = slice(-max(1, len(evaluations) // 5), None)
-    falls = program.env.event_names.index("fall") if "fall" in program.env.event_names else None
+    return rows
 
-    def late(values: list[np.ndarray], run: int) -> float:
-        return round(float(np.mean([x[run] for x in values[last]])), 4)
 
+def table(
+    args: argparse.Namespace,
+    architecture: str,
+    program: Program,
+    arms: list[tuple[str, str, int]],
+    history: History,
+) -> Table:
+    """A line a run, of what its pack has recorded so far."""
+    evaluations, rollouts, settings = history.evaluations, history.rollouts, program.settings
+    periods = evaluations.success.shape[1]
+    last = max(1, periods // 5)
+    late = {
+        "late_length": evaluations.length[:, -last:],
+        "late_entropy": rollouts.report.mean.entropy[:, -last * settings.eval_every :],
+        "late_bonus": rollouts.normalised[:, -last * settings.eval_every :],
+    }
+    if "fall" in program.env.event_names:
+        falls = program.env.event_names.index("fall")
+        late["late_falls"] = evaluations.events[:, -last:, falls]
     about = provenance()
     return [
         {
@@ -105,20 +120,21 @@ def train(args: argparse.Namespace, architecture: str, bonus: str, with_none: bo
             "settings": " ".join(args.settings),
             "knobs": " ".join(args.knobs),
             "seed": seed,
-            "steps": program.settings.period * len(evaluations),
-            "tail_mean": round(float(tail_mean(success[run])), 4),
-            "first_success": int(state.first_success[run]),
-            "diverged": int(state.diverged[run]),
-            "late_length": late([e.length for e in evaluations], run),
-            "late_falls": late([e.events[:, falls] for e in evaluations], run) if falls else "",
-            "late_entropy": late([r.report.mean.entropy.mean(1) for r in rollouts], run),
-            "late_bonus": late([r.normalised.mean(1) for r in rollouts], run),
-            "runs_in_pack": len(pack),
-            "pack_seconds": round(spent, 1),
-            "evaluation_steps": program.settings.period,
-            "evaluation_episodes": program.settings.eval_episodes,
+            "steps": settings.period * periods,
+            "tail_mean": round(float(history.tail_mean[run]), 4),
+            "first_success": int(history.first_success[run]),
+            "diverged": int(history.diverged[run]),
+            **{
+                name: round(float(late[name][run].mean()), 4) if name in late else ""
+                for name in ("late_length", "late_falls", "late_entropy", "late_bonus")
+            },
+            "runs_in_pack": len(arms),
+            "pack_seconds": round(history.seconds, 1),
+            "evaluation_steps": settings.period,
+            "evaluation_episodes": settings.eval_episodes,
             "successes": " ".join(
-                str(k) for k in np.rint(success[run] * program.settings.eval_episodes).astype(int)
+                str(round(float(share) * settings.eval_episodes))
+                for share in evaluations.success[run]
             ),
         }
         for run, (reward, name, seed) in enumerate(arms)
@@ -179,8 +195,6 @@ def main() -> None:
     parser.add_argument("--bonus-options", nargs="*", default=[], help="such as ridge=0.1")
     parser.add_argument("--out", type=Path, help="folder of results to add to")
     args = parser.parse_args()
-    # a table of all 8,736 images where the goal is drawn: on a GPU far faster than drawing them
-    images.ALPHABET_BYTES = 2**28
     paid = [bonus for bonus in args.bonuses if bonus != "none"]
     for architecture in args.architectures:
         for i, bonus in enumerate(paid or ["none"]):
@@ -188,6 +202,7 @@ def main() -> None:
             show(rows)
             if args.out:
                 add(args.out, rows)
+                (args.out / "unfinished.json").unlink()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -107,6 +109,28 @@ def test_small_grids_keep_their_table_with_the_goal_shown() -> None:
     env = make(size=3, show_goal=True)
     assert env.alphabet is not None
     assert len(env.alphabet) == (8 * 9 - 4 * 3) * 8  # a goal lies on the border
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"show_goal": True},
+        {"size": 3, "show_goal": True, "show_origin": True},
+        {"size": 5, "show_origin": True, "visual_feedback": False},
+    ],
+)
+def test_tiles_make_every_image(options: dict[str, Any]) -> None:
+    """Each shows what is not black, and no tile twice: images are sums of their tiles."""
+    env = make(**options)
+    tiles = env.tiles
+    assert not tiles.pictures[0].any()
+    assert len(tiles.shown) == env.n_symbols
+    some = np.random.default_rng(0).permutation(env.n_symbols)[:2000]
+    shown = tiles.shown[some]
+    np.testing.assert_array_equal(tiles.draw(shown), env.decode(jnp.asarray(some)))
+    parts = np.stack([tiles.draw(part[:, None]) for part in shown.T])
+    np.testing.assert_array_equal(parts.sum(0), tiles.draw(shown))
 
 
 CARDINAL, EGOCENTRIC = make(actions="cardinal"), make(max_steps=1000)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew import envs
-from clew.envs.observations import Observations, look_up
+from clew.envs.observations import Observations, look_up, look_up_sum, product_in_thirds
 from clew.layers import mlp
 from tests.bonuses.rollouts import Unlisted
 
@@ -82,11 +82,14 @@ class Untabled(Unlisted):
         return jnp.stack(digits, -1).reshape(*jnp.shape(obs), 2, 2)
 
 
-@pytest.mark.parametrize("world", ["TinyReproduce", "MiniGrid-MemoryS7", "Untabled", "Unlisted"])
+@pytest.mark.parametrize(
+    "world", ["TinyReproduce", "MiniGrid-MemoryS7", "Untabled", "Unlisted", "Tiled"]
+)
 def test_through_is_one_by_one(world: str) -> None:
     """Values, and gradients with respect to the weights, of a network with two outputs."""
     rng = np.random.default_rng(0)
-    made_up = {"Untabled": Untabled(), "Unlisted": Unlisted()}
+    tiled = envs.make("MysteryPath-Grid", show_goal=True)
+    made_up = {"Untabled": Untabled(), "Unlisted": Unlisted(), "Tiled": tiled}
     env = made_up[world] if world in made_up else envs.make(world)
     observations = Observations(env)
     assert observations.size == int(np.prod(env.obs_shape))
@@ -106,7 +109,9 @@ def test_through_is_one_by_one(world: str) -> None:
         return (results["y"] * weights).sum() + jnp.sin(results["size"]).sum(), results
 
     def by_sight(network: Any) -> Any:
-        return total(observations.through(lambda x: two(network, x), jnp.asarray(obs)))
+        return total(
+            observations.through(lambda x: two(network, x), jnp.asarray(obs), linear_first=True)
+        )
 
     each = [np.float32(env.decode(jnp.asarray(o))) for o in obs.reshape(18, *obs.shape[2:])]
     flat = np.array(each).reshape(18, -1) / env.obs_high
@@ -132,3 +137,36 @@ def test_numbers_lie_between_zero_and_one(env: envs.Environment) -> None:
     np.testing.assert_allclose(
         observations.arrays(some), observations.table[np.asarray(some)], rtol=1e-6
     )
+
+
+def test_a_network_that_is_not_linear_first_has_its_images_drawn() -> None:
+    env = envs.make("MysteryPath-Grid", show_goal=True)
+    observations, obs = Observations(env), jnp.arange(6).reshape(2, 3)
+    largest = observations.through(lambda x: (x**2).max(-1), obs)
+    np.testing.assert_allclose(largest, (observations.arrays(obs) ** 2).max((-3, -2, -1)))
+
+
+@pytest.mark.parametrize("shape", [(2,), (500, 3), (7, 3, 2)])
+def test_looking_up_sums_is_indexing_and_adding(shape: tuple[int, ...]) -> None:
+    """And so is its gradient; a row may be named twice in a sum."""
+    rng = np.random.default_rng(0)
+    table = jnp.asarray(rng.normal(size=(ROWS, 4)), "f4")
+    rows = rng.integers(ROWS - 1, size=shape).astype(np.int32)
+    weights = rng.normal(size=(*shape[:-1], 4)).astype(np.float32)
+    y, back = jax.vjp(lambda table: look_up_sum(table, jnp.asarray(rows)), table)
+    np.testing.assert_allclose(y, np.asarray(table)[rows].sum(-2), rtol=1e-5, atol=1e-6)
+    expected = np.zeros(table.shape)
+    np.add.at(expected, rows, np.broadcast_to(weights[..., None, :], (*shape, 4)))
+    np.testing.assert_allclose(back(jnp.asarray(weights))[0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["highest", "bfloat16"])
+def test_a_product_in_thirds_is_as_exact_as_one_in_float32(precision: str) -> None:
+    """Relative to the sum of magnitudes; in bfloat16 alone the error would be 2⁻⁹."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(4, size=(5, 300)).astype(np.float32)
+    x = (rng.normal(size=(300, 40)) * 10.0 ** rng.integers(-20, 4, size=40)).astype(np.float32)
+    with jax.default_matmul_precision(precision):
+        got = jax.jit(product_in_thirds)(counts, x)
+    exact = counts.astype(np.float64) @ x.astype(np.float64)
+    assert (np.abs(got - exact) <= 1e-6 * (counts @ np.abs(x))).all()

@@ -74,7 +74,7 @@ def with_grads(size: int, way: str, network: NatureCnn, weights: Any) -> Any:
     table = jnp.asarray(observations.table)
     ways = {
         "symbols": lambda network: network.encode_table(observations),
-        "arrays": lambda network: network.encode_arrays(observations, table),
+        "arrays": lambda network: network.encode_arrays(table),
         "plain": lambda network: plain(network, table),
     }
 
@@ -111,7 +111,7 @@ def test_arrays_are_a_batch_of_any_shape() -> None:
     observations = mystery(3)
     assert observations.table is not None
     images = jnp.asarray(observations.table[:6])
-    encode = jax.jit(lambda network, arrays: network.encode_arrays(observations, arrays))
+    encode = jax.jit(lambda network, arrays: network.encode_arrays(arrays))
     for batch in ((), (2, 3)):
         some = images[0] if batch == () else images.reshape(2, 3, *observations.shape)
         y = encode(cnn(3), some)
@@ -234,6 +234,6 @@ def test_the_perceptron_sees_the_flat_observation() -> None:
         x = np.maximum(x, 0) if i < 2 else x
     near(encoder.encode_table(observations), x)
     near(
-        encoder.encode_arrays(observations, jnp.asarray(observations.table[:4]).reshape(2, 2, 6)),
+        encoder.encode(observations, jnp.arange(4).reshape(2, 2)),
         x[:4].reshape(2, 2, -1),
     )

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 from clew.envs.enumeration import Enumeration
 from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
+from clew.envs.tiles import Tiles
 from clew.validate import BadInput, finite_number, known_names, listing
 
 L = TypeVar("L")
@@ -92,6 +93,11 @@ class Environment(abc.ABC, Generic[L, S]):
     def n_symbols(self) -> int | None:
         """How many symbols there are, with a table or without; None if `obs` are the arrays."""
         return None if self.alphabet is None else len(self.alphabet)
+
+    @property
+    def tiles(self) -> Tiles | None:
+        """How every symbol's image is laid out from tiles; None if they are no such images."""
+        return None
 
     def reward_variants(self) -> dict[str, Mapping[str, float]]:
         """The reward variants: for each, the price of every event that has one."""

@@ -1,11 +1,11 @@
-"""How networks look at a world: once per distinct observation, where that is possible."""
+"""How networks look at a world: once per distinct observation, or tile, where that is possible."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +13,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 from clew.envs.base import Environment
+from clew.envs.tiles import Tiles
 
 Y = TypeVar("Y")
+
+MOST_LISTED = 2**14
+"""How many images laid out from tiles are encoded beforehand: the plan for more would be large."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +26,8 @@ class Observations:
     """The observations of a world as numbers in [0, 1].
 
     A function of the observation alone takes few values where there is an alphabet: it is
-    computed for every symbol, and looked up.
+    computed for every symbol, and looked up. Images too many for that may be laid out from tiles:
+    then a linear function is computed for every tile, and added up.
     """
 
     env: Environment
@@ -43,17 +48,49 @@ class Observations:
         alphabet = self.env.alphabet
         return None if alphabet is None else alphabet.astype(np.float32) / self.env.obs_high
 
+    @property
+    def listed(self) -> bool:
+        """Whether every symbol can be encoded beforehand: from a table, or from tiles."""
+        tiles = self.env.tiles
+        return self.table is not None or (tiles is not None and len(tiles.shown) <= MOST_LISTED)
+
     def arrays(self, obs: Shaped[Array, "*batch"]) -> Float[Array, "*batch *obs"]:
         """Observations as numbers, one by one."""
         return jnp.float32(self.env.decode(obs)) / self.env.obs_high
 
-    def through(self, network: Callable[[Array], Y], obs: Shaped[Array, "*batch"]) -> Y:
-        """What `network`, a function of flat observations, makes of `obs`."""
+    def through(
+        self,
+        network: Callable[[Array], Y],
+        obs: Shaped[Array, "*batch"],
+        *,
+        linear_first: bool = False,
+    ) -> Y:
+        """What `network`, a function of flat observations, makes of `obs`.
+
+        If all it does to its argument is `x @ matrix`, say `linear_first`: images laid out from
+        tiles are then not drawn.
+        """
         if self.table is not None:
             return look_up(network(jnp.asarray(self.table.reshape(-1, self.size))), obs)
+        if linear_first and self.env.tiles is not None:
+            return network(cast(Array, TiledImages(self.env.tiles, self.env.obs_high, obs)))
         arrays = self.arrays(obs)
         batch = arrays.shape[: arrays.ndim - len(self.shape)]
         return network(arrays.reshape(*batch, self.size))
+
+
+@dataclasses.dataclass(frozen=True)
+class TiledImages:
+    """A batch of flat images that can be multiplied with a matrix, and nothing else."""
+
+    tiles: Tiles
+    high: int
+    """What pixels are divided by."""
+    obs: Int[Array, "*batch"]
+
+    def __matmul__(self, weights: Float[Array, "pixel out"]) -> Float[Array, "*batch out"]:
+        rows = self.tiles.times(weights, self.high)
+        return look_up_sum(rows, jnp.asarray(self.tiles.shown)[self.obs])
 
 
 def look_up(table: Y, symbols: Int[Array, "*batch"]) -> Y:
@@ -81,3 +118,48 @@ def _backward(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]
 
 
 _take.defvjp(_forward, _backward)
+
+
+@jax.custom_vjp
+def look_up_sum(
+    table: Float[Array, "row feature"], rows: Int[Array, "*batch term"]
+) -> Float[Array, "*batch feature"]:
+    """Sums of rows of `table`; as in `look_up`, the gradient is a product."""
+    return table[rows].sum(-2)
+
+
+def _forward_sum(table: Array, rows: Array) -> tuple[Array, tuple[Array, Array]]:
+    return look_up_sum(table, rows), (rows, jnp.zeros((len(table), 0)))
+
+
+def _backward_sum(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]:
+    rows, like = kept
+    times = jax.nn.one_hot(rows, len(like), dtype=cotangent.dtype).sum(-2)
+    flat = [x.reshape(-1, x.shape[-1]) for x in (times, cotangent)]
+    product = product_in_thirds if jax.default_backend() == "gpu" else jnp.matmul
+    return product(flat[0].T, flat[1]), None
+
+
+look_up_sum.defvjp(_forward_sum, _backward_sum)
+
+
+def product_in_thirds(
+    counts: Float[Array, "row n"], x: Float[Array, "n feature"]
+) -> Float[Array, "row feature"]:
+    """`counts @ x`, where `counts` are small whole numbers, on the bfloat16 units of a GPU.
+
+    It is as exact as in float32: every float32 is the sum of three bfloat16, their products with
+    small whole numbers are exact, and sums are made in float32.
+    """
+    if x.dtype != jnp.float32:
+        return counts @ x
+    high = jax.lax.reduce_precision(x, 8, 7)
+    middle = jax.lax.reduce_precision(x - high, 8, 7)
+    thirds = jnp.concatenate((high, middle, x - high - middle), -1).astype(jnp.bfloat16)
+    product = jnp.dot(
+        counts.astype(jnp.bfloat16),
+        thirds,
+        precision=jax.lax.Precision.DEFAULT,
+        preferred_element_type=jnp.float32,
+    )
+    return product.reshape(len(counts), 3, -1).sum(1)

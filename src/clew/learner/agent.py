@@ -40,8 +40,8 @@ class Backbone(eqx.Module):
     memory: Architecture
 
     def encode_table(self, observations: Observations) -> Encoding | None:
-        """Encode every symbol once; None if the world has no table of them."""
-        if observations.table is None:
+        """Encode every symbol once; None if the world cannot list them."""
+        if not observations.listed:
             return None
         embedding = self.encoder.encode_table(observations)
         if isinstance(self.encoder, Informed):
@@ -55,8 +55,7 @@ class Backbone(eqx.Module):
             return self._encoding(self.encoder.encode(observations, symbols, obs))
         if table is not None:
             return look_up(table, obs)
-        arrays = observations.arrays(obs)
-        return self._encoding(self.encoder.encode_arrays(observations, arrays))
+        return self._encoding(self.encoder.encode(observations, obs))
 
     def step(
         self, state: MemoryState, encoding: Encoding, first: Bool[Array, " env"]
@@ -200,7 +199,9 @@ def policy_and_value(
     at its beginning."""
 
     def features(backbone: Backbone, memory: MemoryState, obs: Seen) -> Array:
-        encoding = backbone.encode(observations, backbone.encode_table(observations), obs)
+        # a minibatch is not worth encoding all symbols, if these have no table of images
+        table = None if observations.table is None else backbone.encode_table(observations)
+        encoding = backbone.encode(observations, table, obs)
         return backbone.unroll(memory, encoding, first)[1]
 
     if agent.critic is None:

@@ -7,12 +7,13 @@ from functools import cache
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
-from clew.envs.observations import Observations
+from clew.envs.observations import Observations, look_up_sum
 from clew.layers import Linear, Mlp, mlp, scaled
 from clew.learner.patches import Patches, distinct_patches
 from clew.learner.settings import ENCODERS
+from clew.learner.tiled import TiledPatches, tiled_patches
 from clew.validate import BadInput, one_of
 
 CONVOLUTIONS = ((8, 4), (4, 2), (3, 1))
@@ -52,15 +53,15 @@ class FlatMlp(eqx.Module):
 
     def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Every symbol, as any other array."""
-        assert observations.table is not None
-        return self.encode_arrays(observations, jnp.asarray(observations.table))
+        if observations.table is None:
+            return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
+        return self.network(jnp.asarray(observations.table.reshape(-1, observations.size)))
 
-    def encode_arrays(
-        self, observations: Observations, arrays: Float[Array, "*any"]
+    def encode(
+        self, observations: Observations, obs: Shaped[Array, "*any"]
     ) -> Float[Array, "*batch width"]:
-        """Arrays, flattened."""
-        batch = arrays.shape[: arrays.ndim - len(observations.shape)]
-        return self.network(arrays.reshape(*batch, -1))
+        """Any observations, flattened."""
+        return observations.through(self.network, obs, linear_first=True)
 
 
 class NatureCnn(eqx.Module):
@@ -88,6 +89,8 @@ class NatureCnn(eqx.Module):
 
     def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Every symbol; each distinct patch is convolved once."""
+        if observations.table is None:
+            return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
         patches = _patches(observations)
         x = jnp.zeros(())
         for layer, weights in zip(patches.layers, self.convolutions, strict=True):
@@ -100,8 +103,18 @@ class NatureCnn(eqx.Module):
         x = patches.images(x)
         return self.out(x.reshape(len(x), -1))
 
+    def encode(
+        self, observations: Observations, obs: Shaped[Array, "*any"]
+    ) -> Float[Array, "*batch width"]:
+        """Any observations; images from tiles as sums of what their parts add."""
+        if observations.table is not None or not observations.listed:
+            return self.encode_arrays(observations.arrays(obs))
+        patches = _tiled_patches(observations)
+        nothing, rows = patches.encode(self.convolutions, self.out)
+        return look_up_sum(rows, jnp.asarray(patches.summed)[obs]) + nothing
+
     def encode_arrays(
-        self, observations: Observations, arrays: Float[Array, "*any"]
+        self, arrays: Float[Array, "*batch height width channel"]
     ) -> Float[Array, "*batch width"]:
         """A batch of images of any shape."""
         batch = arrays.shape[:-3]
@@ -137,3 +150,10 @@ def _side(side: int) -> int:
 def _patches(observations: Observations) -> Patches:
     assert observations.table is not None
     return distinct_patches(observations.table, CONVOLUTIONS)
+
+
+@cache
+def _tiled_patches(observations: Observations) -> TiledPatches:
+    tiles = observations.env.tiles
+    assert tiles is not None
+    return tiled_patches(tiles, observations.env.obs_high, CONVOLUTIONS)

@@ -45,6 +45,6 @@ class Informed(eqx.Module):
         if table is not None:
             plain = look_up(table, known.obs)
         else:
-            plain = self.plain.encode_arrays(observations, observations.arrays(known.obs))
+            plain = self.plain.encode(observations, known.obs)
         facts = known.knowledge.astype(plain.dtype)
         return self.network(jnp.concatenate((plain, facts), -1))

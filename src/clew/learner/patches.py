@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Shaped
 
 FAN = 32
 
@@ -69,13 +69,29 @@ def distinct_patches(
     images: Float[np.ndarray, "image height width channel"], shapes: tuple[tuple[int, int], ...]
 ) -> Patches:
     """Plan convolutions of these (kernel, stride) over these images."""
-    pixels, where = _distinct(_windows(images, *shapes[0]))
+    pixels, later, where = distinct_fields(images, shapes)
     layers, rows = [Layer(None, pixels)], len(pixels)
-    for kernel, stride in shapes[1:]:
-        parts, where = _distinct(_windows(where[..., None], kernel, stride))
+    for parts in later:
         layers.append(Layer(Gather(parts, rows), None))
         rows = len(parts)
-    return Patches(tuple(layers), Gather(where.reshape(len(images), -1), rows))
+    return Patches(tuple(layers), Gather(where, rows))
+
+
+def distinct_fields(
+    images: Shaped[np.ndarray, "image height width channel"], shapes: tuple[tuple[int, int], ...]
+) -> tuple[
+    Shaped[np.ndarray, "field pixel"],
+    list[Int[np.ndarray, "field part"]],
+    Int[np.ndarray, "image place"],
+]:
+    """The first convolution's distinct receptive fields, as pixels; the next ones', each made of
+    parts among the fields before; and which of the last ones lies at each place."""
+    pixels, where = _distinct(_windows(images, *shapes[0]))
+    later = []
+    for kernel, stride in shapes[1:]:
+        parts, where = _distinct(_windows(where[..., None], kernel, stride))
+        later.append(parts)
+    return pixels, later, where.reshape(len(images), -1)
 
 
 def _windows(x: np.ndarray, kernel: int, stride: int) -> np.ndarray:

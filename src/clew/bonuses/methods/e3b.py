@@ -35,7 +35,9 @@ class InverseDynamics(eqx.Module):
         next_obs: Shaped[Array, "pair ..."],
     ) -> Float[Array, ""]:
         """Cross-entropy of the action."""
-        before, after = (observations.through(self.features, each) for each in (obs, next_obs))
+        before, after = (
+            observations.through(self.features, each, linear_first=True) for each in (obs, next_obs)
+        )
         logits = self.action(jnp.concatenate((before, after), -1))
         return optax.softmax_cross_entropy_with_integer_labels(logits, action).mean()
 
@@ -111,7 +113,7 @@ class E3B(Bonus[E3BState]):
     ) -> tuple[E3BState, Float[Array, "time env"]]:
         """Score each next observation against the observations of its episode before it."""
         before, after = (
-            observations.through(state.model.features, obs)
+            observations.through(state.model.features, obs, linear_first=True)
             for obs in (transitions.obs, transitions.next_obs)
         )
 

@@ -87,7 +87,7 @@ class NovelD(Bonus[NovelDState]):
     ) -> tuple[NovelDState, Float[Array, "time env"]]:
         """The gain in novelty, if the next observation is new to its episode."""
         errors = [
-            observations.through(state.networks.error, obs)
+            observations.through(state.networks.error, obs, linear_first=True)
             for obs in (transitions.obs, transitions.next_obs)
         ]
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
@@ -107,7 +107,8 @@ class NovelD(Bonus[NovelDState]):
 
         def loss(predictor: Mlp) -> Float[Array, ""]:
             error = Distillation(target, predictor).error
-            return observations.through(error, transitions.next_obs).mean()
+            errors = observations.through(error, transitions.next_obs, linear_first=True)
+            return errors.mean()
 
         updates, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
         predictor = eqx.apply_updates(predictor, updates)

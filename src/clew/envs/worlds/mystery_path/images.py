@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from clew.envs.base import ALPHABET_BYTES
+from clew.envs.tiles import Tiles
 from clew.envs.worlds.mystery_path.sprites import SPRITES, TILE
 
 if TYPE_CHECKING:
@@ -54,6 +55,27 @@ class Images:
         size = self.count * (self.size * TILE) ** 2 * 3
         return self.draw(np.arange(self.count)) if size <= ALPHABET_BYTES else None
 
+    @cached_property
+    def laid_out(self) -> Tiles:
+        """All images by symbol, as tiles: each black, origin or goal, and one with the agent."""
+        sprites = SPRITES.reshape(-1, TILE, TILE, 3)
+        agents = np.concatenate([np.zeros_like(sprites[:1]), sprites])
+        grounds = np.stack([np.zeros_like(GOAL), ORIGIN, GOAL])[:, None, None, None]
+        pictures = np.where(agents.any(-1, keepdims=True), agents, grounds)
+        kinds = np.arange(27).reshape(pictures.shape[:2])
+        agent, origin, goal = self._parts(np.arange(self.count))
+        tile, heading, crossed = agent.T
+        ground, ends = np.zeros_like(tile), []
+        for colour, end, above in ((1, origin, (tile, goal)), (2, goal, (tile,))):
+            if end is not None:
+                ground = np.where(end == tile, colour, ground)
+                hidden = np.any([end == other for other in above if other is not None], 0)
+                ends.append(np.where(hidden, 0, end * kinds.size + kinds[colour, 0]))
+        shown = [tile * kinds.size + kinds[ground, 1 + 2 * heading + crossed], *ends]
+        return Tiles(
+            pictures.reshape(-1, TILE, TILE, 3), self.size, np.stack(shown, 1).astype(np.int32)
+        )
+
     def symbol(self, state: PathState) -> Int[Array, ""]:
         """The number of the image that a state shows."""
         symbol = jnp.asarray(self._agent_symbol)[state.tile, state.heading, jnp.int32(state.off)]
@@ -89,21 +111,24 @@ class Images:
         tile_of = (pixel[:, None] // TILE) * self.size + pixel // TILE
         shape = (*symbol.shape, 1, 1)
         ground = xp.zeros((*symbol.shape, *tile_of.shape, 3), np.uint8)
-        tiles = []
-        for shown in (self.show_goal, self.show_origin):
-            ends = len(self._border)
-            tiles.append(xp.asarray(self._border)[symbol % ends] if shown else None)
-            symbol = symbol // ends if shown else symbol
-        for tile, colour in zip(tiles[::-1], (ORIGIN, GOAL), strict=True):
+        agent, *ends = self._parts(symbol, xp)
+        for tile, colour in zip(ends, (ORIGIN, GOAL), strict=True):
             if tile is not None:
                 there = xp.asarray(tile_of) == tile.reshape(shape)
                 ground = xp.where(there[..., None], xp.asarray(colour), ground)
-        agent = xp.asarray(self._agents)[symbol]
         tile, heading, crossed = agent[..., 0], agent[..., 1], agent[..., 2]
         sprite = xp.asarray(np.tile(SPRITES, (1, 1, self.size, self.size, 1)))[heading, crossed]
         here = xp.asarray(tile_of) == tile.reshape(shape)
         painted = here[..., None] & sprite.any(-1, keepdims=True)
         return xp.where(painted, sprite, ground)
+
+    def _parts(self, symbol: A, xp: ModuleType = np) -> tuple[A, A | None, A | None]:
+        """The agent's (tile, heading, crossed), and the tiles of origin and goal if drawn."""
+        ends, tiles = len(self._border), []
+        for shown in (self.show_goal, self.show_origin):
+            tiles.append(xp.asarray(self._border)[symbol % ends] if shown else None)
+            symbol = symbol // ends if shown else symbol
+        return xp.asarray(self._agents)[symbol], tiles[1], tiles[0]
 
     @cached_property
     def _border(self) -> Int[np.ndarray, " tile"]:

@@ -15,6 +15,7 @@ from clew.envs.base import Environment, Rewards, Step
 from clew.envs.enumeration import Enumeration
 from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
+from clew.envs.tiles import Tiles
 from clew.envs.worlds.mystery_path.images import Images
 from clew.envs.worlds.mystery_path.levels import Level, draw_level
 from clew.envs.worlds.mystery_path.picture import draw
@@ -133,6 +134,11 @@ class MysteryPath(Environment[Level, PathState]):
     def n_symbols(self) -> int:
         """Also without a table."""
         return self.images.count
+
+    @property
+    def tiles(self) -> Tiles:
+        """An agent, and the goal and the origin if they are drawn, on black."""
+        return self.images.laid_out
 
     def decode(self, obs: Int[Array, "*batch"]) -> UInt8[Array, "*batch width height 3"]:
         """Look the image up, or draw it."""
