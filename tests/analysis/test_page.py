@@ -98,6 +98,12 @@ def test_no_jargon_before_the_first_section(results: Results) -> None:
         assert jargon not in text
 
 
+def test_another_margin_is_said() -> None:
+    text = above_the_fold(page(Statistics(four(0.3, 0.36, 0.9, 0.9), 500, 500, margin=0.1)))
+    assert "inside ±.10, the margin" in text
+    assert "GRU: E3B does not matter, +.06 [" in text
+
+
 def test_many_answers_stay_short() -> None:
     results = published()
     found = answers(Statistics(results))

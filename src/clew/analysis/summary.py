@@ -32,8 +32,10 @@ def by_task(answers: Iterable[Answer]) -> dict[tuple[str, str], list[Answer]]:
 
 
 def agents_first(answers: Iterable[Answer], lower: str = MEMORYLESS) -> list[Answer]:
-    """The control without a memory last."""
-    return sorted(answers, key=lambda a: a.agent == lower)
+    """By agent, the control without a memory last."""
+    found = list(answers)
+    order = list(dict.fromkeys(a.agent for a in found))
+    return sorted(found, key=lambda a: (a.agent == lower, order.index(a.agent)))
 
 
 def agents_of(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[Answer]:

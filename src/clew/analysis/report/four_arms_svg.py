@@ -7,7 +7,7 @@ the page lets it be and its text stays as large as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -24,35 +24,47 @@ HEIGHT, TOP, FLOOR = 208, 10, 164
 LEFT = 14.0
 """Per cent of the width that is left for the scale."""
 DOT = 4
+LETTERS = 26
+"""Under a panel: its columns share them."""
 REACH = 16
 """Pixels to each side of a column's middle that dots may take."""
 ROLES = {"own": "own memory", "given": "control: given memory", "lower": "control: no memory"}
 
 
-def four_arms(task: Task, finished: pd.DataFrame) -> Markup:
-    """The panels of one task, the controls last; `finished` are the task's runs."""
+def four_arms(task: Task, finished: pd.DataFrame, bonuses: Sequence[str]) -> Markup:
+    """The panels of one task, the controls last.
+
+    `finished` are the task's runs, and `bonuses` all that need a colour of their own on the page.
+    """
+    colours = {b: bonus_style(b, bonuses)[0] for b in (names.NONE, *bonuses)}
     order = [*task.memories, *(a for a in (task.upper, task.lower) if a in task.architectures)]
-    shown = [_panel(task, a, finished[finished["architecture"] == a]) for a in order]
-    return Markup(f'<div class="arms" style="--n:{len(shown)}">{"".join(shown)}</div>')
+    shown = [_panel(task, a, finished[finished["architecture"] == a], colours) for a in order]
+    sizes = f"--n:{len(shown)};--k:{1 + len(task.bonuses)}"
+    return Markup(f'<div class="arms" style="{sizes}">{"".join(shown)}</div>')
 
 
 def swarm(heights: Sequence[float], apart: float = 2 * DOT) -> list[int]:
     """How many dots to the side each dot goes, so that none hides another."""
     placed: list[tuple[float, int]] = []
+    lanes = sorted(range(-len(heights), len(heights) + 1), key=abs)
     for y in heights:
         near = {lane for height, lane in placed if abs(height - y) < apart}
-        lanes = (lane for k in range(len(heights)) for lane in ((k + 1) // 2 * (1 - 2 * (k % 2)),))
         placed.append((y, next(lane for lane in lanes if lane not in near)))
     return [lane for _, lane in placed]
 
 
-def _panel(task: Task, architecture: str, runs: pd.DataFrame) -> str:
+def _panel(task: Task, architecture: str, runs: pd.DataFrame, colours: Mapping[str, str]) -> str:
     role = {task.upper: "given", task.lower: "lower"}.get(architecture, "own")
     bonuses = [b for b in (names.NONE, *task.bonuses) if (architecture, b) in task.arms]
     parts = [_frame()]
     for i, bonus in enumerate(bonuses):
         x = LEFT + (i + 0.5) * (100 - LEFT) / len(bonuses)
-        parts.append(_column(x, architecture, bonus, runs[runs["bonus"] == bonus]))
+        room = LETTERS // len(bonuses)
+        label = names.bonus_label(bonus)
+        parts.append(
+            f'<g style="--c:{colours[bonus]}" data-arm="{escape(f"{architecture}, {label}")}">'
+            f"{_column(x, label, runs[runs['bonus'] == bonus], room)}</g>"
+        )
     said = escape(f"{architecture}, {ROLES[role]}: success of every seed")
     caption = f"<b>{escape(architecture)}</b><br><small>{ROLES[role]}</small>"
     return (
@@ -75,14 +87,13 @@ def _frame() -> str:
     return "".join(ticks)
 
 
-def _column(x: float, architecture: str, bonus: str, runs: pd.DataFrame) -> str:
+def _column(x: float, label: str, runs: pd.DataFrame, room: int) -> str:
     runs = runs.sort_values(["tail_mean", "seed"], kind="stable")
     values: Any = runs["tail_mean"].to_numpy(float)
-    found, label = mean_interval(values), names.bonus_label(bonus)
-    colour, _, _ = bonus_style(bonus)
+    found = mean_interval(values)
     mean = _y(found.estimate)
     at = f'x="{x:.1f}%"'
-    parts = [f'<g style="--c:{colour}" data-arm="{escape(f"{architecture}, {label}")}">']
+    parts = []
     if found.known:
         low, high = (_y(min(1.0, max(0.0, v))) for v in (found.low, found.high))
         size = f'y="{high:.1f}" height="{max(low - high, 1):.1f}" width="30"'
@@ -95,9 +106,15 @@ def _column(x: float, architecture: str, bonus: str, runs: pd.DataFrame) -> str:
     dots = zip(values, shifts, runs["seed"], runs["run"], strict=True)
     parts += [_dot(x, *dot) for dot in dots]
     text = rate(found.estimate)
-    parts.append(f'<text class="side" {at} y="{FLOOR + 20}">{escape(label)}</text>')
-    parts.append(f'<text class="side" {at} y="{FLOOR + 37}">{text}</text></g>')
+    parts.append(f'<text class="side" {at} y="{FLOOR + 20}">{_cut(label, room)}</text>')
+    parts.append(f'<text class="side" {at} y="{FLOOR + 37}">{text}</text>')
     return "".join(parts)
+
+
+def _cut(label: str, room: int) -> str:
+    if len(label) <= room:
+        return escape(label)
+    return f"<title>{escape(label)}</title>{escape(label[: room - 1])}…"
 
 
 def _dot(x: float, value: float, shift: float, seed: int, run: str) -> str:

@@ -33,7 +33,7 @@ from clew.analysis.report.interaction_svg import panel
 from clew.analysis.report.proofs import NOTE, Proofs, limits, task_proof
 from clew.analysis.report.task_names import TaskNames
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.effects import MARGIN
+from clew.analysis.stats.task import all_bonuses
 from clew.analysis.tables import every
 from clew.analysis.tables.grid import html
 from clew.analysis.verdict import RULES, Verdict, verdicts
@@ -85,7 +85,9 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
         untested=summary.untested(found, lower),
         alone=agents[0] if len(agents) == 1 else None,
         few=len(found) <= summary.FEW,
+        margin=formatting.rate(statistics.margin),
         lower=lower,
+        upper=statistics.results.upper,
         names=names,
         store=shlex.quote(store) if store else "",
         gaps=missing,
@@ -122,6 +124,7 @@ def _answered(statistics: Statistics, found: Sequence[Answer]) -> list[dict[str,
     """Every task with its answers, its grid and its picture."""
     by_task, runs = summary.by_task(found), statistics.usual.finished
     told, lower = [], statistics.results.lower
+    bonuses = all_bonuses(t.task for t in statistics.tasks)
     for task in (t.task for t in statistics.tasks):
         mine = by_task.get((task.environment, task.reward), [])
         here = (runs["environment"] == task.environment) & (runs["reward"] == task.reward)
@@ -130,7 +133,7 @@ def _answered(statistics: Statistics, found: Sequence[Answer]) -> list[dict[str,
                 "key": (task.environment, task.reward),
                 "answers": summary.agents_first(mine, lower),
                 "grid": grid(mine, lower) if mine else "",
-                "arms": four_arms(task, runs[here]),
+                "arms": four_arms(task, runs[here], bonuses),
             }
         )
     return told
@@ -183,7 +186,6 @@ def _template():
         "shapes": {**EFFECTS, **HELD},
         "panel": panel,
         "rules": RULES,
-        "margin": formatting.rate(MARGIN),
         "rate": formatting.rate,
         "estimate": formatting.estimate,
         "bonus_label": bonus_label,
