@@ -259,3 +259,9 @@ def test_a_certain_but_tiny_effect_does_not_matter() -> None:
     small = effect(np.full(8, 0.52) + np.linspace(0, 1e-3, 8), np.full(8, 0.5))
     assert small.p < 1e-6
     assert small.said == EVEN
+    # certainly not 0, and perhaps above the margin: whether it matters cannot be told
+    rng = np.random.default_rng(0)
+    above, below = 0.53 + 0.03 * rng.normal(size=8), 0.49 + 0.03 * rng.normal(size=8)
+    middling = effect(above - above.mean() + 0.54, below - below.mean() + 0.5)
+    assert middling.p < 0.05
+    assert middling.said == OPEN

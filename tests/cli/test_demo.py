@@ -44,7 +44,7 @@ def test_it_ends_with_table_answer_figure_and_report(
 def test_what_it_trains() -> None:
     demo = find_suite("demo")
     runs, programs = demo.runs(), group_by_program(demo)
-    assert len(runs) == 60
-    assert len(programs) == 6  # without a bonus and with one share theirs
+    assert len(runs) == 80
+    assert len(programs) == 8  # without a bonus and with one share theirs
     assert len({len(group) for _, group in programs}) == 1
     assert {run.seed for run in runs} == set(range(5))

@@ -31,8 +31,8 @@ def test_of_a_suite_that_nobody_has_begun(tmp_path: Path) -> None:
     found = forecast(suite, None, 4)
     assert not list(tmp_path.iterdir())
     total = found.total
-    assert (total.runs, total.finished, total.failed, total.todo) == (60, 0, 0, 60)
-    assert total.packs == 6 * 3
+    assert (total.runs, total.finished, total.failed, total.todo) == (80, 0, 0, 80)
+    assert total.packs == 8 * 3
     assert total.programs == len(group_by_program(suite))
     assert total.steps == sum(run.steps for run in suite.runs())
     assert [task.task.split("[")[0] for task in found.tasks] == [

@@ -64,8 +64,8 @@ def test_a_pack_is_one_program(tmp_path: Path, name: str) -> None:
 def test_sharing_saves_programs() -> None:
     demo = find_suite("demo")
     apart = dataclasses.replace(demo, share=False)
-    assert len(group_by_program(demo)) == 6
-    assert len(group_by_program(apart)) == 12
+    assert len(group_by_program(demo)) == 8
+    assert len(group_by_program(apart)) == 16
     assert all(bonus[0] == "e3b" for bonus, _ in group_by_program(demo))
 
 

@@ -48,10 +48,10 @@ class Effect:
 
     @property
     def said(self) -> Said:
-        """Tried in this order: equivalence, then a difference; else it cannot be told."""
+        """Equivalence first; then a difference, if it is as large as the margin in these seeds."""
         if self.equivalent:
             return "does not matter"
-        if self.p < ALPHA:
+        if self.p < ALPHA and abs(self.interval.estimate) >= self.margin:
             return "helps" if self.interval.estimate > 0 else "hurts"
         return "cannot be told"
 

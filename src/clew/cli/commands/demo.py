@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from clew.analysis import Answer
 
 OPENING = (
-    "{question} Here the agent is PPO with a GRU, a RetNet or no memory at all; the bonus is E3B; "
-    "the tasks are TinyReproduce (repeat three tokens: nothing to explore) and MysteryPath on a "
-    "4×4 grid (find an invisible path, where falling off it costs). {runs} runs, every arm with "
-    "{seeds} seeds. You may stop it with Ctrl-C: the same command goes on."
+    "{question} Here the agents are PPO with a GRU, a RetNet or no memory at all, and the bonus is "
+    "E3B. The tasks: MysteryPath on a 5×5 grid (find an invisible path; falling off it costs) and "
+    "TinyReproduce (watch five tokens, then say them backwards; nothing to explore). A fourth "
+    "agent, Given, is told what a perfect memory would hold. {runs} runs, every arm with {seeds} "
+    "seeds. You may stop it with Ctrl-C: the same command goes on."
 )
 CLOSING = (
     "This study is small on purpose: tiny networks, few steps, few seeds. Where that is too little "
