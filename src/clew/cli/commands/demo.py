@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OPENING = (
     "{question} Here the agents are PPO with a GRU, a RetNet or no memory at all, and the bonus is "
-    "E3B. The tasks: MysteryPath on a 5×5 grid (find an invisible path; falling off it costs) and "
+    "E3B. The tasks: MysteryPath on a 4×4 grid (find an invisible path; falling off it costs) and "
     "TinyReproduce (watch five tokens, then say them backwards; nothing to explore). A fourth "
     "agent, Given, is told what a perfect memory would hold. {runs} runs, every arm with {seeds} "
     "seeds. You may stop it with Ctrl-C: the same command goes on."

@@ -17,7 +17,7 @@ def demo() -> Suite:
     """
     small = {
         "envs": 16, "steps": 64, "chunk": 32, "chunks_per_batch": 16, "eval_every": 5,
-        "eval_episodes": 40, "encoder": "mlp", "encoder_width": 32, "encoder_hidden": 16,
+        "eval_episodes": 200, "encoder": "mlp", "encoder_width": 32, "encoder_hidden": 16,
         "memory_width": 32,
     }  # fmt: skip
     block = partial(
@@ -31,9 +31,9 @@ def demo() -> Suite:
     # but the bonus keeps an agent exploring once it has learnt to stay where it cannot fall.
     path = block(
         environment="MysteryPath-Grid",
-        environment_options={"size": 5, "actions": "cardinal", "max_steps": 16},
+        environment_options={"size": 4, "actions": "cardinal", "max_steps": 8},
         rewards=("penalty",),
-        steps=204_800,
+        steps=61_440,
         knobs={"learning_rate": 2e-3, "entropy": 0.0, "bonus_coef": 0.1},
         settings=small,
     )
