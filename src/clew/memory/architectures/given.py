@@ -10,7 +10,7 @@ from clew.memory.registry import register
 
 @register("Given")
 class Given(Memoryless):
-    """Given memory, the upper control: Memoryless, shown what a perfect memory would know."""
+    """Given memory, the control: told what a perfect one would hold."""
 
     knowledge = True
 
