@@ -17,6 +17,7 @@ from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.weightstats import ttost_ind
 
 from clew.analysis import Results, Statistics, advice, answers, reason
+from clew.analysis.advice import bottleneck, line
 from clew.analysis.answer import Answer, held_back_by, of_task
 from clew.analysis.stats.effects import EQUIVALENT_SEEDS, SEEDS, Said, effect, seeds_needed
 from clew.analysis.stats.task import Task, Values
@@ -28,7 +29,9 @@ SAID: tuple[Said, ...] = (HELPS, HURTS, EVEN, OPEN)
 # bonus, memory, both, bonus over memory, bonus on memory, memory on bonus, solved → held back by
 CASES = [
     (HELPS, EVEN, HELPS, HELPS, HELPS, EVEN, False, "exploration"),
-    (HELPS, HURTS, HELPS, HELPS, HELPS, EVEN, False, "exploration"),
+    (HELPS, HURTS, HURTS, HELPS, EVEN, HURTS, False, "exploration"),
+    (EVEN, HURTS, HURTS, HELPS, EVEN, HURTS, False, "cannot be told"),
+    (HURTS, HURTS, HURTS, OPEN, EVEN, HURTS, False, "cannot be told"),
     (HELPS, OPEN, HELPS, HELPS, HELPS, EVEN, False, "exploration"),
     (HELPS, OPEN, HELPS, OPEN, HELPS, EVEN, False, "cannot be told"),
     (EVEN, HELPS, HELPS, HURTS, EVEN, HELPS, False, "memory"),
@@ -133,6 +136,53 @@ def test_intervention(
     assert words in reason(found)
 
 
+def test_given_memory_that_does_harm_is_a_control_that_failed() -> None:
+    rest = {"Given_none": (0.1, 0.02), "Given_e3b": (0.1, 0.02)}
+    found = answer(GRU_none=(0.5, 0.02), GRU_e3b=(0.3, 0.02), **rest)
+    assert found.held_back_by == "cannot be told"
+    assert "given memory does worse than its own (−.40" in reason(found)
+    helped = answer(GRU_none=(0.5, 0.02), GRU_e3b=(0.8, 0.02), **rest)
+    assert (helped.held_back_by, helped.intervened) == ("exploration", False)
+    assert "not memory" not in reason(helped)
+    assert "cannot be told: given memory does worse" in bottleneck(helped)
+
+
+def test_failed_runs_are_said_where_they_would_change_the_answer() -> None:
+    fine = table(GRU_none=(0.5, 0.02), GRU_e3b=(0.9, 0.02))
+    lost = fine.runs.assign(
+        status=np.where(
+            (fine.runs["bonus"] == "e3b") & (fine.runs["seed"] > 3), "failed", "finished"
+        )
+    )
+    (found,) = answers(Statistics(Results.from_frames(lost)))
+    assert found.effect.said == HELPS
+    assert found.failed == 4
+    assert "with the 4 runs that failed counted as success 0: whether E3B helps" in line(found)
+    one = fine.runs.assign(status=np.where(fine.runs.index == 0, "diverged", "finished"))
+    (same,) = answers(Statistics(Results.from_frames(one)))
+    assert (same.failed, same.with_failures) == (1, None)
+
+
+def test_together_is_not_alone_unless_shown() -> None:
+    wide = answer(GRU_none=(0.3, 0.12), GRU_e3b=(0.44, 0.15), Given_none=(0.44, 0.15),
+                  Given_e3b=(0.9, 0.05))  # fmt: skip
+    assert wide.held_back_by == "both"
+    assert "whether either alone would do cannot be told" in reason(wide)
+
+
+def test_a_bonus_that_helps_once_memory_is_given_is_said() -> None:
+    found = answer(GRU_none=(0.2, 0.02), GRU_e3b=(0.2, 0.02), Given_none=(0.5, 0.02),
+                   Given_e3b=(0.95, 0.02))  # fmt: skip
+    assert found.held_back_by == "memory"
+    assert "Once memory is given, E3B helps: +.45" in reason(found)
+
+
+def test_a_wide_margin_does_not_make_an_agent_good() -> None:
+    results = table(GRU_none=(0.45, 0.02), GRU_e3b=(0.5, 0.02))
+    (found,) = answers(Statistics(results, margin=0.3))
+    assert not found.solved
+
+
 def test_harm_is_called_harm() -> None:
     found = answer(GRU_none=(0.8, 0.05), GRU_e3b=(0.4, 0.05))
     assert advice(found).startswith("Do not use E3B: −.40")
@@ -158,7 +208,11 @@ def test_few_seeds_say_how_many_would_tell() -> None:
 def test_seeds_without_any_spread() -> None:
     """All 0 against all 1: no variance to judge by, and yet plain enough with five seeds."""
     assert answer(GRU_none=[0.0] * 5, GRU_e3b=[1.0] * 5).effect.said == HELPS
-    assert answer(GRU_none=[0.0] * 3, GRU_e3b=[1.0] * 3).effect.said == OPEN
+    few = answer(GRU_none=[0.0] * 3, GRU_e3b=[1.0] * 3)
+    assert few.effect.said == OPEN
+    assert advice(few).endswith("with 3 seeds: +1.00; about 4 seeds an arm would tell.")
+    nearly = answer(GRU_none=[0.0] * 3, GRU_e3b=[1.0, 1.0, 0.999999])
+    assert nearly.effect.said == OPEN
     assert answer(GRU_none=[0.0] * 5, GRU_e3b=[0.0] * 5).effect.said == EVEN
     assert answer(GRU_none=[0.0] * 3, GRU_e3b=[0.0] * 3).effect.said == OPEN
 
@@ -215,8 +269,17 @@ def test_seeds_needed_agrees_with_statsmodels() -> None:
     rng = np.random.default_rng(0)
     for gap, std in zip(rng.uniform(0.06, 0.3, 20), rng.uniform(0.2, 0.3, 20), strict=True):
         theirs = TTestIndPower().solve_power(gap / std, alpha=0.05, power=0.8)
-        assert seeds_needed(gap, std, 0.05) == max(SEEDS, int(np.ceil(theirs)))
+        assert seeds_needed(gap, std, 1e-6) == max(SEEDS, int(np.ceil(theirs)))
     assert seeds_needed(0.06, 3.0, 0.05) is None
+
+
+def test_seeds_needed_near_the_margin_are_enough() -> None:
+    """To be said to help, a gain must also be as large as the margin in the seeds."""
+    rng = np.random.default_rng(2)
+    n = seeds_needed(0.08, 0.06, 0.05)
+    assert n is not None
+    draws = (rng.normal(0.5, 0.06, (2, n)) for _ in range(400))
+    assert 0.72 < np.mean([effect(a + 0.08, b).helps for a, b in draws]) < 0.9
 
 
 def test_seeds_needed_for_equivalence_are_enough() -> None:

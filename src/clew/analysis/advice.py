@@ -22,12 +22,24 @@ def advice(answer: Answer) -> str:
 def line(answer: Answer) -> str:
     """The whole answer for one agent: 'GRU: use E3B, +.18 [+.10, +.25]. Memory was not …'"""
     what, figures = _what_to_do(answer)
-    return f"{answer.agent}: {what}, {figures}. {bottleneck(answer)}"
+    return " ".join([f"{answer.agent}: {what}, {figures}. {bottleneck(answer)}", *failures(answer)])
+
+
+def failures(answer: Answer) -> list[str]:
+    """What would be said if the runs that failed counted as success 0, where that is another."""
+    again = answer.with_failures
+    if again is None:
+        return []
+    what, figures = _what_to_do(again)
+    runs = "run that failed" if answer.failed == 1 else f"{answer.failed} runs that failed"
+    return [f"But with the {runs} counted as success 0: {what}, {figures}. {bottleneck(again)}"]
 
 
 def bottleneck(answer: Answer) -> str:
     """What holds the agent back, in one short sentence without figures."""
     held = answer.held_back_by
+    if answer.memory is not None and answer.memory.said == "hurts" and held != "nothing":
+        return "Whether memory holds it back cannot be told: given memory does worse."
     if held == "exploration" and answer.memory is not None:
         if answer.memory.excluded:
             return "Memory was not the bottleneck."
@@ -51,7 +63,7 @@ def bottleneck(answer: Answer) -> str:
 
 def reason(answer: Answer) -> str:
     """What holds the agent back, in a sentence or two."""
-    return " ".join([finding(answer), *hints(answer)])
+    return " ".join([finding(answer), *hints(answer), *failures(answer)])
 
 
 def finding(answer: Answer) -> str:
@@ -65,6 +77,9 @@ def hints(answer: Answer) -> list[str]:
     more, bonus = answer.memory_on_bonus, bonus_label(answer.bonus)
     if answer.held_back_by == "exploration" and more is not None and more.helps:
         found.append(f"With {bonus}, memory is what holds it back next: {change(more.interval)}.")
+    extra = answer.bonus_on_memory
+    if answer.held_back_by == "memory" and extra is not None and extra.helps:
+        found.append(f"Once memory is given, {bonus} helps: {change(extra.interval)}.")
     if not answer.intervened and answer.held_back_by != "nothing":
         found += _without_intervention(answer)
     if answer.rising and answer.held_back_by not in ("nothing", "memory", "exploration", "both"):
@@ -122,10 +137,10 @@ def _nothing(answer: Answer) -> str:
 
 def _exploration(answer: Answer) -> str:
     bonus, memory = bonus_label(answer.bonus), answer.memory
-    if memory is None:
+    if memory is None or not answer.intervened:
         return (
-            "Exploration held it back, at least in part; whether memory does too, a Given arm "
-            "would tell."
+            "Exploration held it back, at least in part; whether memory does too, "
+            f"{_missing_control(answer)}."
         )
     if memory.excluded:
         return (
@@ -138,6 +153,14 @@ def _exploration(answer: Answer) -> str:
         f"Exploration held it back more than memory: {bonus} does more than given memory by "
         f"{change(over.interval)}."
     )
+
+
+def _missing_control(answer: Answer) -> str:
+    """Why memory cannot be judged by intervention."""
+    if answer.memory is None:
+        return "a Given arm would tell"
+    worse = change(answer.memory.interval)
+    return f"cannot be told, since given memory does worse than its own ({worse}): train it longer"
 
 
 def _memory(answer: Answer) -> str:
@@ -158,7 +181,12 @@ def _both(answer: Answer) -> str:
     figures += f"{change(answer.effect.interval)}{together}."
     if memory.helps:
         return f"Memory and exploration each hold it back: {figures}"
-    return f"Memory and exploration hold it back together, neither alone: {figures}"
+    alone = (
+        "neither alone"
+        if memory.excluded and answer.effect.excluded
+        else ("and whether either alone would do cannot be told")
+    )
+    return f"Memory and exploration hold it back together, {alone}: {figures}"
 
 
 def _something_else(answer: Answer) -> str:
@@ -181,7 +209,7 @@ def _cannot_be_told(answer: Answer) -> str:
         said = f"Given memory and {bonus} together help ({change(answer.both.interval)}); which of "
         said += f"the two is needed {open_}"
     elif not answer.intervened:
-        return "What holds it back, a Given arm would tell."
+        return f"What holds it back, {_missing_control(answer)}."
     else:
         said = f"What holds it back {open_}"
     needed = answer.needed
@@ -221,4 +249,6 @@ def _more(found: Effect) -> str:
         return f"; not even {MOST:,} seeds an arm would tell" if found.interval.known else ""
     if found.needed <= max(found.interval.n):  # a correction for other questions stands in the way
         return ""
-    return f"; about {found.needed} seeds an arm would tell"
+    if abs(found.interval.estimate) > found.margin:
+        return f"; about {found.needed} seeds an arm would tell"
+    return f"; about {found.needed} seeds an arm would show that it does not matter, if so"

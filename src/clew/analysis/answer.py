@@ -44,7 +44,12 @@ def held_back_by(
     do to it; `bonus_over_memory` compares the first two; the last two are what the bonus adds once
     memory is given, and what given memory adds once there is a bonus. `solved` says that the agent
     is near the top of the scale as it is.
+
+    Given memory that does harm is a control that failed, and counts as if it had not been trained.
     """
+    if memory == "hurts":
+        memory = both = bonus_on_memory = memory_on_bonus = "cannot be told"
+        bonus_over_memory = "helps" if bonus == "helps" else "cannot be told"
     if bonus == memory == "helps":
         return "both"
     if bonus == "helps" and (memory in EXCLUDED or bonus_over_memory == "helps"):
@@ -91,6 +96,10 @@ class Answer:
     """Whether the agent without a bonus is near the top of the scale."""
     rising: bool
     """Whether its success was still rising when training ended."""
+    failed: int = 0
+    """Runs of its arms that crashed or diverged, and are in no number here."""
+    with_failures: Answer | None = None
+    """The answer with these counted as success 0, where it is another one."""
 
     @cached_property
     def held_back_by(self) -> HeldBackBy:
@@ -107,8 +116,8 @@ class Answer:
 
     @property
     def intervened(self) -> bool:
-        """Whether the agent's memory was replaced by a given one, without a bonus."""
-        return self.memory is not None
+        """Whether the agent's memory was replaced by a given one that does no worse."""
+        return self.memory is not None and self.memory.said != "hurts"
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -131,13 +140,29 @@ def answers(statistics: Statistics) -> list[Answer]:
 
 def of_task(task: Task, margin: float = MARGIN, curves: Results | None = None) -> list[Answer]:
     """Of one task; the effects of all its agents and bonuses are corrected together (Holm)."""
-    asked = [(a, b) for b in task.bonuses for a in _agents(task, b)]
-    effects = [effect(task.arms[a, b], task.arms[a, NONE], margin) for a, b in asked]
+    found = _answers(task, margin, curves)
+    if not task.failed:
+        return found
+    again = {(a.agent, a.bonus): a for a in _answers(task.with_failures_as_zero(), margin, curves)}
+    return [_with_failures(a, task, again[a.agent, a.bonus]) for a in found]
+
+
+def _answers(task: Task, margin: float, curves: Results | None) -> list[Answer]:
+    every = [(a, b) for b in task.bonuses for a in task.both(b, task.architectures)]
+    effects = [effect(task.arms[a, b], task.arms[a, NONE], margin) for a, b in every]
     corrected = holm([e.p for e in effects])
     return [
         _answer(task, a, b, e.corrected(p), margin, curves)
-        for (a, b), e, p in zip(asked, effects, corrected, strict=True)
+        for (a, b), e, p in zip(every, effects, corrected, strict=True)
+        if a in _agents(task, b)
     ]
+
+
+def _with_failures(answer: Answer, task: Task, again: Answer) -> Answer:
+    arms = [(a, b) for a in (answer.agent, task.upper) for b in (NONE, answer.bonus)]
+    failed = sum(task.failed.get(arm, 0) for arm in arms)
+    same = (answer.effect.said, answer.held_back_by) == (again.effect.said, again.held_back_by)
+    return dataclasses.replace(answer, failed=failed, with_failures=None if same else again)
 
 
 def _agents(task: Task, bonus: str) -> tuple[str, ...]:
@@ -145,7 +170,8 @@ def _agents(task: Task, bonus: str) -> tuple[str, ...]:
 
     The lower control is one of them: if memory does not hold it back, the task needs none.
     """
-    return task.both(bonus, task.with_lower) or task.both(bonus, task.architectures)
+    pool = task.with_lower or task.architectures
+    return task.both(bonus, pool)
 
 
 def _answer(
@@ -184,7 +210,7 @@ def _answer(
         over_memoryless=effect(task.arms[agent, NONE], task.arms[lower], margin)
         if lower in task.arms and agent != task.lower
         else None,
-        solved=own.n[0] >= SEEDS and own.low >= 1 - 2 * margin,
+        solved=own.n[0] >= SEEDS and own.low >= 1 - min(2 * margin, 0.1),
         rising=curves is not None
         and still_rising(curves, task.environment, task.reward, agent, NONE),
     )

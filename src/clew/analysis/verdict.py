@@ -11,6 +11,8 @@ from clew.analysis import formatting
 from clew.analysis.cautions import Caution, cautions
 from clew.analysis.names import bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
+from clew.analysis.stats.effects import MARGIN as MATTERS
+from clew.analysis.stats.effects import SEEDS
 from clew.analysis.stats.gains import Gain
 from clew.analysis.stats.intervals import Interval, holm
 from clew.analysis.stats.spread import Spread
@@ -19,13 +21,12 @@ from clew.analysis.stats.task import Task
 ALPHA = 0.05
 MARGIN = 0.1
 """An effect inside ±this is called none. (The study's null has no gain beyond ±0.08.)"""
-SEEDS = 3
-"""With fewer seeds in an arm nothing is concluded."""
 
 RULES = {
     "amplify": "ΔSEP > 0 and the gains depend on the architecture, both after Holm",
     "equalise": "ΔSEP < 0 and the gains depend on the architecture, both after Holm",
-    "shift": "neither of these, but the average gain's interval excludes 0",
+    "shift": "neither of these, but the average gain's interval excludes 0 and does not lie inside "
+    f"±{MATTERS}",
     "reorder": "the gains depend on the architecture after Holm, but neither the spread nor the "
     "average changes",
     "null": f"none of these, and the intervals of ΔSEP and the average gain lie inside ±{MARGIN}",
@@ -133,7 +134,7 @@ def judge(delta: Interval, average: Interval, p_spread: float, p_interaction: fl
     depends = p_interaction < ALPHA
     if depends and p_spread < ALPHA:
         return "amplify" if delta.estimate > 0 else "equalise"
-    if average.excludes(0):
+    if average.excludes(0) and not average.within(MATTERS):
         return "shift"
     if depends:
         return "reorder"

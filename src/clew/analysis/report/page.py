@@ -32,11 +32,13 @@ from clew.analysis.report.four_arms_svg import four_arms
 from clew.analysis.report.interaction_svg import panel
 from clew.analysis.report.proofs import NOTE, Proofs, limits, task_proof
 from clew.analysis.report.task_names import TaskNames
+from clew.analysis.results import Results
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.task import all_bonuses
 from clew.analysis.tables import every
 from clew.analysis.tables.grid import html
 from clew.analysis.verdict import RULES, Verdict, verdicts
+from clew.store.atomic import write
 
 TITLE = "Does the bonus help, or is memory the bottleneck?"
 LISTED = 40
@@ -64,8 +66,9 @@ class Extras(TypedDict, total=False):
 
 def write_report(statistics: Statistics, path: Path, **extras: Unpack[Extras]) -> Path:
     """Write the page to `path`."""
+    text = page(statistics, **extras).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(statistics, **extras), encoding="utf-8")
+    write(path, lambda file: file.write(text))
     return path
 
 
@@ -88,6 +91,7 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
         margin=formatting.rate(statistics.margin),
         lower=lower,
         upper=statistics.results.upper,
+        controls=_controls(statistics.results),
         names=names,
         store=shlex.quote(store) if store else "",
         gaps=missing,
@@ -101,6 +105,13 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
         **_judged(statistics, extras.get("proofs", {}), names),
         **_compared(extras),
     )
+
+
+def _controls(results: Results) -> list[tuple[str, str, str]]:
+    """Name, entry in the glossary and what it is, of the controls that there are."""
+    known = (results.lower, "memoryless", "no memory"), (results.upper, "given", "given memory")
+    trained = set(results.runs["architecture"])
+    return [control for control in known if control[0] in trained]
 
 
 def title(found: Sequence[Answer], names: TaskNames) -> str:

@@ -10,7 +10,14 @@ from typing import Literal
 import numpy as np
 from scipy import special, stats
 
-from clew.analysis.stats.intervals import LEVEL, POWER, Interval, welch, welch_test
+from clew.analysis.stats.intervals import (
+    LEVEL,
+    POWER,
+    Interval,
+    welch,
+    welch_test,
+    without_interval,
+)
 from clew.analysis.stats.task import Values
 
 Said = Literal["helps", "hurts", "does not matter", "cannot be told"]
@@ -20,6 +27,8 @@ SEEDS = 3
 """With fewer seeds in an arm nothing is concluded."""
 EQUIVALENT_SEEDS = 5
 """With fewer, no difference is said not to matter: seeds that happen to agree would pass."""
+TINY = 1e-4
+"""Seeds that differ by less than this have no spread to judge by."""
 MOST = 1000
 """Seeds beyond which no number is given."""
 ALPHA = 1 - LEVEL
@@ -77,32 +86,36 @@ def effect(after: Values, before: Values, margin: float = MARGIN) -> Effect:
     if min(n) < SEEDS:
         return Effect(interval, math.nan, False, math.nan, margin)
     enough = min(n) >= EQUIVALENT_SEEDS
-    if not interval.known:
-        # no arm has any spread: the difference is what it is, and permutations are what can be
-        # counted (2 of them are as extreme as what was seen)
-        p = min(1.0, 2 / special.comb(sum(n), n[0])) if interval.estimate else 1.0
-        exact = dataclasses.replace(interval, low=interval.estimate, high=interval.estimate)
-        return Effect(exact, float(p), enough and abs(exact.estimate) < margin, 0.0, margin)
     std = math.sqrt((np.var(after, ddof=1) + np.var(before, ddof=1)) / 2)
+    if std < TINY:
+        # the difference is what it is, and permutations are what can be counted: 2 of them are as
+        # extreme as what was seen
+        gap = interval.estimate
+        p = min(1.0, 2 / special.comb(sum(n), n[0])) if abs(gap) > TINY else 1.0
+        bare = without_interval(gap, n, "permutation", "the seeds of each arm are all equal")
+        return Effect(bare, float(p), enough and abs(gap) < margin, 0.0, margin)
     return Effect(interval, test.p, enough and _inside(after, before, margin), std, margin)
 
 
 def seeds_needed(gap: float, std: float, margin: float) -> int | None:
     """Seeds an arm after which one of the tests decides, with 80% probability.
 
-    If the difference seen is larger than the margin, until that difference is significant; if
-    not, until a true difference of 0 is shown to be inside ±margin.
+    If the difference seen is larger than the margin, until it is said to help or hurt, should it
+    be the true one; if not, until a true difference of 0 is shown to be inside ±margin.
     """
-    least = SEEDS if gap > margin else EQUIVALENT_SEEDS
-    tried = range(least, MOST + 1)
+    tried = range(SEEDS if gap > margin else EQUIVALENT_SEEDS, MOST + 1)
     found = bisect.bisect_left(tried, POWER, key=lambda n: _power(n, gap, std, margin))
     return tried[found] if found < len(tried) else None
 
 
 def _power(n: int, gap: float, std: float, margin: float) -> float:
-    freedom, error = 2 * n - 2, max(std * math.sqrt(2 / n), 1e-9)
+    if std < TINY:
+        return float(gap <= margin or 2 / special.comb(2 * n, n) < ALPHA)
+    freedom, error = 2 * n - 2, std * math.sqrt(2 / n)
     if gap > margin:
-        return float(stats.nct.sf(stats.t.ppf((1 + LEVEL) / 2, freedom), freedom, gap / error))
+        # significant, and at least the margin as estimated
+        least = max(stats.t.ppf((1 + LEVEL) / 2, freedom), margin / error)
+        return float(stats.nct.sf(least, freedom, gap / error))
     critical = stats.t.ppf(LEVEL, freedom)
     return float(2 * stats.t.cdf(margin / error - critical, freedom) - 1)
 

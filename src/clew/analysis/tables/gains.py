@@ -6,6 +6,7 @@ from clew.analysis import formatting, names
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.gains import Gain
+from clew.analysis.stats.intervals import Interval
 from clew.analysis.stats.task import Values, all_bonuses
 from clew.analysis.tables import TABLES
 from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
@@ -84,11 +85,18 @@ def _gain(gain: Gain) -> list[Cell]:
         word(gain.architecture),
         word(bonus_label(gain.bonus)),
         figure(formatting.signed(i.estimate), i.estimate, bold=gain.p_holm < 0.05),
-        figure(formatting.bounds(i, plus=True), i.low, detail=i.why_not),
-        figure(formatting.bounds(boot, plus=True), boot.low, detail=boot.why_not),
+        _bounds(i),
+        _bounds(boot),
         figure(formatting.p_value(gain.p_holm), gain.p_holm),
         figure(formatting.number(gain.detectable, 2), gain.detectable),
     ]
+
+
+def _bounds(interval: Interval) -> Cell:
+    text = formatting.bounds(interval, plus=True)
+    if not interval.known:
+        return Cell(text, detail=interval.why_not)
+    return Cell(text, interval.low, full=f"[{interval.low}, {interval.high}]")
 
 
 def _improvement(found: TaskStatistics, architecture: str, bonuses: tuple[str, ...]) -> Cell:

@@ -31,6 +31,8 @@ class Cell:
     bold: bool = False
     detail: str = ""
     """Shown when pointed at, where the format can."""
+    full: str = ""
+    """For CSV instead of the value, where that is not all: both ends of an interval."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +139,7 @@ def csv_text(grid: Grid) -> str:
     titles, title = dict(grid.sections), ""
     for i, row in enumerate(grid.rows):
         title = titles.get(i, title)
-        values = [c.text if c.value is None else c.value for c in row]
+        values = [c.full or (c.text if c.value is None else c.value) for c in row]
         writer.writerow([*([title] if titled else []), *values])
     return out.getvalue()
 
