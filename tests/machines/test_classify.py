@@ -57,8 +57,8 @@ def test_what_a_bonus_is_expected_to_do(name: str, verdict: str, outcome: str) -
 
 
 def test_too_many_pairs_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["clew.machines.deciding.classify"], "PAIRS", 41)
-    with pytest.raises(BadInput, match="15 posteriors and 42 pairs of them"):
+    monkeypatch.setattr(sys.modules["clew.machines.deciding.classify"], "PAIRS", 10)
+    with pytest.raises(BadInput, match="14 posteriors and 34 pairs of them"):
         classify(gallery.make("Dictation-dense"))
 
 

@@ -26,7 +26,7 @@ from clew.machines.deciding.encodes import encodes
 from clew.machines.deciding.pair_graph import arrows, pair_of
 from clew.machines.deciding.pairs import Pairs
 from clew.machines.deciding.perfect import perfect
-from clew.machines.deciding.quotient import compressed_machine, merged_machine
+from clew.machines.deciding.quotient import compressed_machine, looped_machines, merged_machine
 from clew.machines.deciding.spaces import Spaces, spaces
 from clew.machines.deciding.structure import admits
 from clew.machines.deciding.unencodable import unencodable
@@ -135,6 +135,8 @@ def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
         if product is not None:
             yield product, None
     for first, second in some:
+        for looped in looped_machines(pairs.beliefs, first, second):
+            yield from _rewarded(looped)
         yield from _rewarded(merged_machine(pairs.beliefs, first, second))
 
 
