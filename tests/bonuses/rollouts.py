@@ -97,9 +97,13 @@ def wander(
     next_obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
     next_obs[:-1] = np.where(first[1:], next_obs[:-1], obs[1:])
     action = rng.integers(len(observations.env.action_names), size=(time, n_envs)).astype(np.int32)
+    # after the rollout another episode may begin, or this one go on
+    ended = np.concatenate((first[1:], rng.random((1, n_envs)) < resets))
+    begun = rng.integers(symbols, size=(1, n_envs)).astype(np.int32)
+    following = np.concatenate((obs[1:], np.where(ended[-1:], begun, next_obs[-1:])))
     if observations.table is None:
-        obs, next_obs = PALETTE[obs], PALETTE[next_obs]
-    return Transitions(*map(jnp.asarray, (obs, first, action, next_obs)))
+        obs, next_obs, following = PALETTE[obs], PALETTE[next_obs], PALETTE[following]
+    return Transitions(*map(jnp.asarray, (obs, first, action, next_obs, ended, following)))
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3))
@@ -114,8 +118,9 @@ def play(env: Environment, key: Any, time: int, n_envs: int) -> Transitions:
         def step(carry: Any, now: Any) -> Any:
             running, first = carry
             after, result = envs.advance(env, levels, running, *now)
-            seen = Transitions(running.obs, first, now[0], result.obs)
-            return (after, result.terminated | result.truncated), seen
+            ended = result.terminated | result.truncated
+            seen = Transitions(running.obs, first, now[0], result.obs, ended, after.obs)
+            return (after, ended), seen
 
         start = (envs.begin(env, levels), jnp.bool_(True))
         return jax.lax.scan(step, start, (actions, jax.random.split(key, time)))[1]
@@ -125,7 +130,7 @@ def play(env: Environment, key: Any, time: int, n_envs: int) -> Transitions:
 
 def cut(seen: Transitions, at: int) -> tuple[Transitions, Transitions]:
     """Two rollouts, one after the other."""
-    return Transitions(*(x[:at] for x in seen)), Transitions(*(x[at:] for x in seen))
+    return jax.tree.map(lambda x: x[:at], seen), jax.tree.map(lambda x: x[at:], seen)
 
 
 def flat64(observations: Observations, obs: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from clew import bonuses
 from clew.bonuses import Transitions
+from clew.bonuses.boundary import last_steps
 from clew.bonuses.methods.noveld import NovelD
 from clew.bonuses.visits import Visits, fingerprint
 from clew.envs.observations import Observations
@@ -42,7 +43,7 @@ update = jax.jit(Visits.update)
 
 def news(seen: Transitions) -> np.ndarray:
     """Whether each next observation is new to its episode, by a set."""
-    obs, first, _, next_obs = map(np.asarray, seen)
+    obs, first, _, next_obs, *_ = map(np.asarray, seen)
     new = np.zeros(first.shape, bool)
     for env in range(first.shape[1]):
         known: set[Any] = set()
@@ -60,8 +61,9 @@ def drawn(data: st.DataObject, observations: Observations) -> Transitions:
     rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
     frequency = data.draw(st.sampled_from([0.0, 0.05, 0.3, 1.0]), label="resets")
     seen = wander(rng, observations, 2 * TIME, ENVS, frequency)
-    first = seen.first.at[TIME].set(data.draw(st.booleans(), label="second begins anew"))
-    return seen._replace(first=first)
+    anew = data.draw(st.booleans(), label="second begins anew")
+    first, ended = seen.first.at[TIME].set(anew), last_steps(seen).at[TIME - 1].set(anew)
+    return seen._replace(first=first, ended=ended)
 
 
 @worlds
@@ -90,7 +92,7 @@ def test_an_episode_as_long_as_the_horizon_is_remembered_to_its_end() -> None:
     visits, new = update(Visits.empty(Unlisted(horizon), 1), seen)
     assert np.asarray(new).all()
     # the last steps of the second episode again, as if it went on: nothing there is new
-    _, new = update(visits, Transitions(*(x[-5:] for x in seen)))
+    _, new = update(visits, jax.tree.map(lambda x: x[-5:], seen))
     assert not np.asarray(new).any()
 
 
@@ -150,6 +152,31 @@ def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject
     np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("boundary", ["stale", "fresh", "zero"])
+@worlds
+@given(data=st.data())
+@settings(max_examples=8)
+def test_the_last_step_is_paid_by_the_boundary(
+    world: str, boundary: Any, data: st.DataObject
+) -> None:
+    """For what an environment that resets itself shows then: the next episode's first view."""
+    observations, bonus = observations_of(world), NovelD(**SMALL, boundary=boundary)
+    seen = drawn(data, observations)
+    state = fresh(bonus, observations, ENVS)
+    views = (seen.obs, seen.next_obs, seen.following)
+    before, after, begun = (errors(state.networks, observations, obs) for obs in views)
+    ended = np.asarray(seen.ended)
+    beside = ended.reshape(ended.shape + (1,) * (seen.obs.ndim - 2))
+    shown = seen._replace(next_obs=np.where(beside, np.asarray(seen.following), seen.next_obs))
+    new = {"stale": news(shown), "fresh": news(seen) | ended, "zero": news(seen) & ~ended}[boundary]
+    gain = np.where(ended, begun, after) - bonus.alpha * before
+    one, two = cut(seen, TIME)
+    state, head = score(bonus, observations, state, one)
+    _, tail = score(bonus, observations, state, two)
+    expected = np.maximum(gain, 0) * new
+    np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_it_pays_once_for_each_observation_of_an_episode() -> None:
     """In played episodes; and never for the observation that an episode begins with."""
     observations, bonus = observations_of("TinyReproduce"), NovelD(**SMALL, alpha=1e-6)
@@ -160,7 +187,7 @@ def test_it_pays_once_for_each_observation_of_an_episode() -> None:
         state, some = score(bonus, observations, state, part)
         scores.append(np.asarray(some))
     paid = np.concatenate(scores) > 0
-    obs, first, _, next_obs = map(np.asarray, seen)
+    obs, first, _, next_obs, *_ = map(np.asarray, seen)
     assert first[1:].any()
     episode = first.cumsum(0)
     env = np.broadcast_to(np.arange(16), first.shape)
@@ -219,6 +246,7 @@ def test_the_error_falls_where_it_went_and_the_target_stays(world: str) -> None:
         ("hidden", 0),
         ("features", -1),
         ("novelty", "cubed"),
+        ("boundary", "soft"),
         ("clip", -1.0),
     ],
 )

@@ -109,17 +109,19 @@ def rollout_and_update(
     key, rollout_key, bonus_key, update_key = jax.random.split(state.key, 4)
     runner, rollout, actor_memory = collect_rollout(program, state.agent, state.runner, rollout_key)
     # a bonus sees the world as it is, whatever the agent is given
-    obs, next_obs = (
-        seen.obs if isinstance(seen, Known) else seen for seen in (rollout.obs, rollout.next_obs)
+    obs, next_obs, now = (
+        seen.obs if isinstance(seen, Known) else seen
+        for seen in (rollout.obs, rollout.next_obs, runner.running.obs)
     )
-    transitions = Transitions(obs, rollout.first, rollout.action, next_obs)
+    done = rollout.terminated | rollout.truncated
+    following = jnp.concatenate((obs[1:], now[None]))
+    transitions = Transitions(obs, rollout.first, rollout.action, next_obs, done, following)
     bonus, raw, normalised = state.bonus.intrinsic_rewards(
         program.bonus, program.observations, transitions, bonus_key
     )
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
     runner, values = critic_values(program, state.agent, runner, rollout)
-    done = rollout.terminated | rollout.truncated
     advantage = advantages(
         reward + delivered,
         values,
