@@ -40,7 +40,7 @@ TRIES = 40
 """Pairs for which a witness is looked for before giving up."""
 SMALL = 2000
 """A machine with few states is looked for where the POMDP has no more states than this."""
-MANY = 10_000
+MANY = 60_000
 """The same for a machine with one state, which takes less arithmetic."""
 
 
@@ -68,15 +68,21 @@ def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
     if not beliefs.finite:
         return unencodable(beliefs) or Undecided(
             pomdp,
-            f"the filter is not finite within {len(beliefs.cells):,} posteriors; the one-state "
-            "machine does not encode the reward or is perfect, no proof was found that no finite "
-            "machine encodes it, and density can be certified only of a finite filter",
+            f"the filter is not finite within {len(beliefs.cells):,} posteriors; "
+            f"{_about_one(pomdp)}, no proof was found that no finite machine encodes it, and "
+            "density can be certified only of a finite filter",
         )
     return Undecided(
         pomdp,
         "some distinguishable pairs are not forced apart one by one, but no machine was found "
         "that pools one: one history is always a prefix of the other, or it would be too large",
     )
+
+
+def _about_one(pomdp: Pomdp) -> str:
+    if len(pomdp.states) > MANY:
+        return f"the one-state machine was not tried on more than {MANY:,} states"
+    return "the one-state machine does not encode the reward or is perfect"
 
 
 def distinctions(pairs: Pairs) -> Distinctions:
