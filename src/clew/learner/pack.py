@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from clew.bonuses import Bonus
 from clew.envs import Environment
 from clew.learner.execution import Executor, default_executor
+from clew.learner.hosted import Hosted
 from clew.learner.program import Options, Program, RunParams
 from clew.learner.run import EvalPeriod, TrainState, init
 from clew.learner.settings import Knobs, Settings
@@ -25,8 +26,14 @@ class Pack:
     program: Program
     runs: RunParams
     """Every field with a leading axis over runs."""
-    executor: Executor = dataclasses.field(default_factory=default_executor)
-    """How they are trained: vmapped, or one on every core."""
+    executor: Executor = dataclasses.field(default=None)  # type: ignore[assignment]
+    """How they are trained: vmapped, one on every core, or with environments on the host. If not
+    given, as suits the device and the environment."""
+
+    def __post_init__(self) -> None:
+        if self.executor is None:
+            executor = Hosted() if self.program.env.hosted else default_executor()
+            object.__setattr__(self, "executor", executor)
 
     @classmethod
     def of(
@@ -85,3 +92,7 @@ class Pack:
     def compile(self, state: TrainState) -> None:
         """Compile `advance` without running it."""
         self.executor.compile(self.program, self.runs, state)
+
+    def close(self) -> None:
+        """Let go of environments that live beside the state; `advance` would begin new ones."""
+        self.executor.close()
