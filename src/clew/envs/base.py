@@ -138,6 +138,10 @@ class Environment(abc.ABC, Generic[L, S]):
     def info(self, state: S) -> dict[str, Array]:
         """What instruments may read off a state, as arrays. The agent never sees it."""
 
+    def describe(self) -> str:
+        """More about it than its docstring says, in a sentence or two; empty if there is none."""
+        return ""
+
     def explain(self, state: S) -> dict[str, Any]:
         """`info` in plain Python, for people and for Gymnasium's `info`."""
         return {name: np.asarray(value).tolist() for name, value in _info(self, state).items()}

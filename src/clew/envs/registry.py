@@ -98,9 +98,12 @@ def show_as(name: str, shown: Display) -> None:
 
 
 def display(name: str) -> Display:
-    """How to show an environment: as `show_as` chose, else under its own name."""
+    """How to show an environment: as `show_as` chose, else under its own name.
+
+    Those of Gymnasium are shown by their identifiers.
+    """
     names()  # imports the worlds' folders, which call `show_as`
-    return _displays.get(name) or Display(name)
+    return _displays.get(name) or Display(name.removeprefix("gymnasium:"))
 
 
 def shown_first() -> tuple[str, ...]:

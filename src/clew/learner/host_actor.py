@@ -16,7 +16,7 @@ from clew.envs.hosted.copies import Copies, HostStep
 from clew.envs.hosted.environment import HostedEnvironment
 from clew.envs.hosted.recipe import EnvironmentFailed
 from clew.envs.hosted.spaces import Batch
-from clew.learner.agent import Agent, MemoryState, Seen, act
+from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, Seen, act
 from clew.learner.program import Program
 from clew.learner.rollout import log_prob_of
 
@@ -51,9 +51,9 @@ class HostActor:
 
     def __init__(self, program: Program, agent: Agent, n: int, memory: MemoryState | None = None):
         """Without a memory given, it begins with an empty one."""
-        self._compiled = compiled_actor(program, n)
+        self._program, self._n = program, n
         self._leaves = jax.tree.leaves((agent.actor, agent.policy))
-        self._table = self._compiled.table(self._leaves)
+        self._table = compiled_table(program)(self._leaves)
         self.memory: list[Array] = jax.tree.leaves(
             agent.actor.initial_state(n) if memory is None else memory
         )
@@ -63,7 +63,7 @@ class HostActor:
         self, parts: Parts, first: Bool[np.ndarray, " env"], noise: Float[np.ndarray, "env action"]
     ) -> tuple[Int[np.ndarray, " env"], Float[np.ndarray, " env"]]:
         """An action of each copy, by Gumbel noise, and the logarithm of its probability."""
-        packed, self.memory = self._compiled.sample(
+        packed, self.memory = compiled_sample(self._program, self._n)(
             self._leaves, self._table, self.memory, parts, first, noise
         )
         action, log_prob = np.asarray(packed)
@@ -71,7 +71,7 @@ class HostActor:
 
     def choose(self, parts: Parts, first: Bool[np.ndarray, " env"]) -> Int[np.ndarray, " env"]:
         """The likeliest action in each copy."""
-        action, self.memory = self._compiled.choose(
+        action, self.memory = compiled_choose(self._program, self._n)(
             self._leaves, self._table, self.memory, parts, first
         )
         return np.asarray(action)
@@ -121,60 +121,95 @@ def seeds_of(*numbers: int, n: int) -> list[int]:
     return [int(seed) >> 1 for seed in np.random.SeedSequence(numbers).generate_state(n)]
 
 
-class CompiledActor(NamedTuple):
-    """Functions of the leaves of an agent's actor and policy: a flat list is quick to hand over."""
-
-    table: Callable[..., Any]
-    sample: Callable[..., Any]
-    choose: Callable[..., Any]
+@cache
+def compiled_table(program: Program) -> Callable[..., Any]:
+    """Compiled: every symbol encoded by the actor, if the environment has symbols."""
+    actor = _Actor(program, 1)
+    return jax.jit(actor.table).lower(actor.leaves).compile()
 
 
 @cache
-def compiled_actor(program: Program, n: int) -> CompiledActor:
-    """For `n` environments."""
-    observations, actions = program.observations, len(program.env.action_names)
-    shapes = jax.eval_shape(program.agent, jax.random.key(0))
-    tree = jax.tree.structure((shapes.actor, shapes.policy))
-    leaves = jax.tree.leaves((shapes.actor, shapes.policy))
-    memory = jax.eval_shape(lambda: shapes.actor.initial_state(n))
-    memory_tree = jax.tree.structure(memory)
+def compiled_sample(program: Program, n: int) -> Callable[..., Any]:
+    """Compiled: sampled actions in `n` environments, with the bits of their log-probabilities."""
+    actor = _Actor(program, n)
+    noise = jax.ShapeDtypeStruct((n, len(program.env.action_names)), jnp.float32)
+    return jax.jit(actor.sample).lower(*actor.arguments(), noise).compile()
 
-    def agent_of(leaves: list[Array]) -> Agent:
-        actor, policy = jax.tree.unflatten(tree, leaves)
-        return Agent(actor=actor, critic=None, policy=policy, value=None)  # type: ignore[arg-type]
 
-    def table(leaves: list[Array]) -> Any:
-        with jax.default_matmul_precision(program.precision):
-            return agent_of(leaves).actor.encode_table(observations)
+@cache
+def compiled_choose(program: Program, n: int) -> Callable[..., Any]:
+    """Compiled: the likeliest actions in `n` environments."""
+    actor = _Actor(program, n)
+    return jax.jit(actor.choose).lower(*actor.arguments()).compile()
 
-    def acted(
+
+class _Actor:
+    """Functions of the leaves of actor and policy: a flat list is quicker to hand over."""
+
+    def __init__(self, program: Program, n: int):
+        shapes = jax.eval_shape(program.agent, jax.random.key(0))
+        self.program, self.n = program, n
+        self.leaves, self._tree = jax.tree.flatten((shapes.actor, shapes.policy))
+        memory = jax.eval_shape(lambda: shapes.actor.initial_state(n))
+        self.memory, self._memory_tree = jax.tree.flatten(memory)
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Shapes of the arguments below, without the noise."""
+        _, one = jax.eval_shape(self.program.env.start, jax.ShapeDtypeStruct((), jnp.uint32))
+        parts = [jax.ShapeDtypeStruct((self.n, *x.shape), x.dtype) for x in jax.tree.leaves(one)]
+        first = jax.ShapeDtypeStruct((self.n,), bool)
+        return (
+            self.leaves,
+            jax.eval_shape(self.table, self.leaves),
+            self.memory,
+            tuple(parts),
+            first,
+        )
+
+    def table(self, leaves: list[Array]) -> Encoding | None:
+        with jax.default_matmul_precision(self.program.precision):
+            return self._agent(leaves).actor.encode_table(self.program.observations)
+
+    def sample(
+        self,
         leaves: list[Array],
-        table: Any,
+        table: Encoding | None,
         memory: list[Array],
         parts: tuple[Array, ...],
         first: Array,
-        noise: Array | None = None,
+        noise: Array,
     ) -> tuple[Array, list[Array]]:
-        state = jax.tree.unflatten(memory_tree, memory)
-        with jax.default_matmul_precision(program.precision):
-            agent = agent_of(leaves)
-            done = act(agent, observations, table, state, seen(parts), first, noise)
-        after = jax.tree.leaves(done.memory)
-        if noise is None:
-            return done.action, after
-        log_prob = log_prob_of(done.logits, done.action)
+        acted = self._act(leaves, table, memory, parts, first, noise)
+        log_prob = log_prob_of(acted.logits, acted.action)
         # one array is fetched faster than two
         bits = jax.lax.bitcast_convert_type(log_prob, jnp.int32)
-        return jnp.stack((done.action.astype(jnp.int32), bits)), after
+        return jnp.stack((acted.action.astype(jnp.int32), bits)), jax.tree.leaves(acted.memory)
 
-    _, one = jax.eval_shape(program.env.start, jax.ShapeDtypeStruct((), jnp.uint32))
-    parts = tuple(jax.ShapeDtypeStruct((n, *x.shape), x.dtype) for x in jax.tree.leaves(one))
-    first = jax.ShapeDtypeStruct((n,), bool)
-    noise = jax.ShapeDtypeStruct((n, actions), jnp.float32)
-    tables = jax.eval_shape(table, leaves)
-    given = (leaves, tables, jax.tree.leaves(memory), parts, first)
-    return CompiledActor(
-        jax.jit(table).lower(leaves).compile(),
-        jax.jit(acted).lower(*given, noise).compile(),
-        jax.jit(acted).lower(*given).compile(),
-    )
+    def choose(
+        self,
+        leaves: list[Array],
+        table: Encoding | None,
+        memory: list[Array],
+        parts: tuple[Array, ...],
+        first: Array,
+    ) -> tuple[Array, list[Array]]:
+        acted = self._act(leaves, table, memory, parts, first, None)
+        return acted.action, jax.tree.leaves(acted.memory)
+
+    def _act(
+        self,
+        leaves: list[Array],
+        table: Encoding | None,
+        memory: list[Array],
+        parts: tuple[Array, ...],
+        first: Array,
+        noise: Array | None,
+    ) -> ActorStep:
+        state = jax.tree.unflatten(self._memory_tree, memory)
+        with jax.default_matmul_precision(self.program.precision):
+            agent, observations = self._agent(leaves), self.program.observations
+            return act(agent, observations, table, state, seen(parts), first, noise)
+
+    def _agent(self, leaves: list[Array]) -> Agent:
+        actor, policy = jax.tree.unflatten(self._tree, leaves)
+        return Agent(actor=actor, critic=None, policy=policy, value=None)  # type: ignore[arg-type]

@@ -23,7 +23,9 @@ from clew.learner.evaluate import Evaluation
 from clew.learner.execution import cpu_options, gpu_options, init_one, on_every_core, run_shapes
 from clew.learner.host_actor import (
     HostActor,
-    compiled_actor,
+    compiled_choose,
+    compiled_sample,
+    compiled_table,
     hosted_env,
     parts_of,
     play,
@@ -68,8 +70,9 @@ class Hosted:
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
-        compiled_actor(program, program.settings.envs)
-        compiled_actor(program, program.settings.eval_episodes)
+        compiled_table(program)
+        compiled_sample(program, program.settings.envs)
+        compiled_choose(program, program.settings.eval_episodes)
         _begin_rollout(program)
         _learn(program)
 

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 from clew.bonuses import Bonus
 from clew.envs import Environment
 from clew.learner.execution import Executor, default_executor
-from clew.learner.hosted import Hosted
 from clew.learner.program import Options, Program, RunParams
 from clew.learner.run import EvalPeriod, TrainState, init
 from clew.learner.settings import Knobs, Settings
@@ -32,8 +31,7 @@ class Pack:
 
     def __post_init__(self) -> None:
         if self.executor is None:
-            executor = Hosted() if self.program.env.hosted else default_executor()
-            object.__setattr__(self, "executor", executor)
+            object.__setattr__(self, "executor", _suitable(self.program))
 
     @classmethod
     def of(
@@ -96,3 +94,11 @@ class Pack:
     def close(self) -> None:
         """Let go of environments that live beside the state; `advance` would begin new ones."""
         self.executor.close()
+
+
+def _suitable(program: Program) -> Executor:
+    if not program.env.hosted:
+        return default_executor()
+    from clew.learner.hosted import Hosted  # which needs gymnasium
+
+    return Hosted()

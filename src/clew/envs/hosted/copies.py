@@ -7,6 +7,7 @@ the first one of the next.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 INFO = ("is_success", "success")
 """Where an environment says in its `info` whether the episode has succeeded, as is the custom."""
+
+TIMED, LONGEST = 200, 0.5
+"""Steps that are timed for a forecast, and seconds that they may take."""
 
 
 class HostStep(NamedTuple):
@@ -54,6 +58,7 @@ class Copies:
         self._mode = _mode_of(self._vector, env.title)
         self._stand_still = once and not env.recipe.makes_vectors
         self._return = np.zeros(n)
+        self._key = env.success_key
 
     def reset(self, seeds: Sequence[int]) -> tuple[Batch, Mapping[str, Any]]:
         """Begin an episode in every copy."""
@@ -94,17 +99,18 @@ class Copies:
         env = self.env
         if env.success_return is not None:
             return done & (self._return >= env.success_return)
-        for key in (env.success_key,) if env.success_key else INFO:
-            if key in info:
-                return done & info.get(f"_{key}", True) & np.asarray(info[key], bool)
-        if env.success_key:
-            return np.zeros(self._n, bool)  # not said: not succeeded
+        self._key = self._key or next((key for key in INFO if key in info), None)
+        if self._key is not None:
+            if self._key not in info:
+                return np.zeros(self._n, bool)  # not said: not succeeded
+            said = done & info.get(f"_{self._key}", True)
+            return said & np.asarray(info[self._key], bool)
         if env.threshold is None:
             raise BadInput(
                 f"{env.title} does not say when an episode has succeeded: its info has neither "
                 f"{INFO[0]!r} nor {INFO[1]!r}, and it has no reward threshold; state the option "
                 "success_return, the return from which an episode counts as a success, or "
-                "success_key, the key of its info that says so"
+                "success_key, the key of its info that says so when one has succeeded"
             )
         return done & (self._return >= env.threshold)
 
@@ -119,6 +125,20 @@ class Copies:
             raise EnvironmentFailed(
                 f"{self.env.title} could not {doing}: {explained(error)}"
             ) from error
+
+
+def step_seconds(env: HostedEnvironment) -> float:
+    """How long one copy takes for a step, by some random ones."""
+    copy, random = Copies(env, 1), np.random.default_rng(0)
+    try:
+        copy.reset([0])
+        steps, began, spent = 0, time.perf_counter(), 0.0
+        while steps < TIMED and spent < LONGEST:
+            copy.step(random.integers(len(env.action_names), size=1))
+            steps, spent = steps + 1, time.perf_counter() - began
+        return spent / steps
+    finally:
+        copy.close()
 
 
 def _mode_of(vector: VectorEnv, title: str) -> AutoresetMode:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -19,13 +18,12 @@ from clew.envs.hosted.spaces import (
     action_layout,
     knowledge_layout,
     observation_layout,
+    space_words,
 )
 from clew.envs.knowledge import Knowledge
 from clew.validate import BadInput, finite_number, one_of, positive_number, whole_number
 
 VECTORS = ("sync", "async")
-TIMED = 200
-"""Steps of one copy that are timed for a forecast."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,21 +149,6 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
             f"{self.horizon} steps. Success: {self._success_words()}."
         )
 
-    def step_seconds(self) -> float:
-        """How long one copy takes for a step, by random actions."""
-        env = self.recipe()
-        try:
-            env.action_space.seed(0)
-            env.reset(seed=0)
-            began = time.perf_counter()
-            for _ in range(TIMED):
-                _, _, terminated, truncated, _ = env.step(env.action_space.sample())
-                if terminated or truncated:
-                    env.reset()
-            return (time.perf_counter() - began) / TIMED
-        finally:
-            env.close()
-
     def _success_words(self) -> str:
         if self.success_return is not None:
             return f"a return of at least {self.success_return:g}"
@@ -223,7 +206,7 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
             spec = getattr(env, "envs", [env])[0].spec
             return _Seen(
                 recipe=recipe,
-                observed=str(observed),
+                observed=space_words(observed),
                 layout=layout,
                 facts=facts,
                 actions=action_layout(name, acted),

@@ -18,8 +18,9 @@ from gymnasium.wrappers import TimeLimit
 from clew.validate import BadInput, hint
 
 GYMNASIUM = "gymnasium:"
-LIMITS = ("max_steps", "max_episode_steps", "max_episode_length")
-"""Attributes by which environments without a registered time limit say what theirs is."""
+LIMITS = ("_max_episode_steps", "max_episode_steps", "max_steps", "max_episode_length")
+"""Attributes by which environments without a registered time limit say what theirs is; the first is
+that of Gymnasium's `TimeLimit`."""
 Env = gymnasium.Env[Any, Any]
 
 
@@ -89,7 +90,7 @@ class Recipe:
         one: Any = getattr(env, "envs", [env])[0]  # of a vector
         if self.max_episode_steps is None and (one.spec is None or not one.spec.max_episode_steps):
             for name in LIMITS:
-                limit = getattr(one.unwrapped, name, None)
+                limit = _attribute(one, name)
                 if isinstance(limit, int) and limit > 0:
                     return replace(self, max_episode_steps=limit)
             raise BadInput(
@@ -168,6 +169,15 @@ def imported(target: str) -> Callable[..., Any]:
     if not callable(found):
         raise BadInput(f"{target!r} is not a function that makes an environment")
     return found
+
+
+def _attribute(env: Any, name: str) -> object:
+    """Of an environment, or of what it wraps."""
+    while env is not None:
+        if name in vars(env):
+            return vars(env)[name]
+        env = getattr(env, "env", None)
+    return None
 
 
 def explained(error: BaseException) -> str:

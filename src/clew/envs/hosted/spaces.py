@@ -72,7 +72,8 @@ def observation_layout(
             )
         return _layout(name, space)
     chosen = [key for key in keys or space.keys() if key != apart]
-    known_names(f"key of the observations of {name}", [*chosen, *filter(None, [apart])], space)
+    named = [*chosen, *([apart] if apart else [])]
+    known_names(f"key of the observations of {name}", named, space.spaces)
     if not chosen:
         raise BadInput(f"no key of the observations of {name} is left beside knowledge={apart!r}")
     if len(chosen) == 1:
@@ -114,6 +115,15 @@ def action_layout(name: str, space: spaces.Space[Any]) -> Actions:
     every = np.stack(np.unravel_index(np.arange(total), sizes), -1) + space.start
     names = tuple(",".join(map(str, row)) for row in every.tolist())
     return Actions(names, lambda chosen: every[chosen])
+
+
+def space_words(space: spaces.Space[Any]) -> str:
+    """In short: bounds are long, and say little."""
+    if isinstance(space, spaces.Dict):
+        return f"Dict({', '.join(f'{key}: {space_words(part)}' for key, part in space.items())})"
+    if isinstance(space, spaces.Box):
+        return f"Box{space.shape} of {space.dtype}"
+    return str(space)
 
 
 def _layout(name: str, space: spaces.Space[Any], where: str = "") -> Layout:
