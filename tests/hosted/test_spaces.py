@@ -26,7 +26,7 @@ CASES: list[tuple[spaces.Space[Any], tuple[int, ...], float]] = [
     (spaces.Box(0, 255, (40, 50), np.uint8), (40, 50, 1), 255),
     (spaces.Box(0, 10, (3, 7, 7), np.uint8), (3, 7, 7), 10),
     (spaces.MultiDiscrete([2, 3, 4]), (9,), 1),
-    (spaces.MultiDiscrete([[2, 3], [2, 2]]), (9,), 1),
+    (spaces.MultiDiscrete(np.array([[2, 3], [2, 2]])), (9,), 1),
     (spaces.MultiDiscrete([2, 3], start=[5, -1]), (5,), 1),
     (spaces.MultiBinary(6), (6,), 1),
     (spaces.MultiBinary([2, 3]), (2, 3), 1),
@@ -118,6 +118,10 @@ def test_actions_that_cannot_be_chosen_are_refused() -> None:
         4,
         5,
     ]
-    for space in (spaces.Box(0, 1, (2,)), spaces.MultiBinary(3), spaces.MultiDiscrete([[2, 2]])):
+    for space in (
+        spaces.Box(0, 1, (2,)),
+        spaces.MultiBinary(3),
+        spaces.MultiDiscrete(np.array([[2, 2]])),
+    ):
         with pytest.raises(BadInput, match=r"actions of it are .*Discrete or MultiDiscrete"):
             action_layout("it", space)

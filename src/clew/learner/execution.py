@@ -24,6 +24,7 @@ from jaxtyping import PyTree
 
 from clew.learner.checkpoint import key_data, wrap_like
 from clew.learner.program import Program, RunParams
+from clew.learner.program_cache import compile_program
 from clew.learner.run import EvalPeriod, TrainState, init, train_period
 from clew.learner.settings import Knobs
 
@@ -78,7 +79,7 @@ class Vmapped:
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
-        _train_vmapped().lower(program, runs, state).compile()
+        compile_program(_train_vmapped().lower(program, runs, state), None)
 
     def close(self) -> None:
         """It holds nothing."""
@@ -142,7 +143,7 @@ def _to_host(leaf: jax.Array) -> np.ndarray:
 @cache
 def init_one(program: Program) -> Callable[[RunParams], TrainState]:
     """Compiled: a run before its first step."""
-    return _jit_init(partial(init, program)).lower(run_shapes(program)).compile()
+    return compile_program(_jit_init(partial(init, program)).lower(run_shapes(program)), None)
 
 
 @cache
@@ -153,7 +154,7 @@ def _train_one(
     state = jax.eval_shape(partial(init, program), run)
     lowered = jax.jit(partial(train_period, program), donate_argnums=1).lower(run, state)
     # Beyond the first level LLVM takes a quarter longer, and the program is no faster.
-    return lowered.compile(compiler_options=cpu_options(1))
+    return compile_program(lowered, cpu_options(1))
 
 
 def run_shapes(program: Program) -> RunParams:

@@ -18,6 +18,7 @@ from clew.envs.hosted.recipe import EnvironmentFailed
 from clew.envs.hosted.spaces import Batch
 from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, Seen, act
 from clew.learner.program import Program
+from clew.learner.program_cache import compile_program
 from clew.learner.rollout import log_prob_of
 
 Parts = tuple[np.ndarray, ...]
@@ -125,7 +126,7 @@ def seeds_of(*numbers: int, n: int) -> list[int]:
 def compiled_table(program: Program) -> Callable[..., Any]:
     """Compiled: every symbol encoded by the actor, if the environment has symbols."""
     actor = _Actor(program, 1)
-    return jax.jit(actor.table).lower(actor.leaves).compile()
+    return compile_program(jax.jit(actor.table).lower(actor.leaves), None)
 
 
 @cache
@@ -133,14 +134,14 @@ def compiled_sample(program: Program, n: int) -> Callable[..., Any]:
     """Compiled: sampled actions in `n` environments, with the bits of their log-probabilities."""
     actor = _Actor(program, n)
     noise = jax.ShapeDtypeStruct((n, len(program.env.action_names)), jnp.float32)
-    return jax.jit(actor.sample).lower(*actor.arguments(), noise).compile()
+    return compile_program(jax.jit(actor.sample).lower(*actor.arguments(), noise), None)
 
 
 @cache
 def compiled_choose(program: Program, n: int) -> Callable[..., Any]:
     """Compiled: the likeliest actions in `n` environments."""
     actor = _Actor(program, n)
-    return jax.jit(actor.choose).lower(*actor.arguments()).compile()
+    return compile_program(jax.jit(actor.choose).lower(*actor.arguments()), None)
 
 
 class _Actor:

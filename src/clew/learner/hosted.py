@@ -30,8 +30,10 @@ from clew.learner.host_actor import (
     parts_of,
     play,
     seeds_of,
+    seen,
 )
 from clew.learner.program import Program, RunParams
+from clew.learner.program_cache import compile_program
 from clew.learner.rollout import Rollout
 from clew.learner.run import (
     NEVER,
@@ -127,7 +129,8 @@ class LiveRun:
         keys, noise = _begin_rollout(self.program)(state.key)
         rollout, memories, memory = self._collect(state, np.asarray(noise))
         self.steps += self.program.settings.rollout
-        return _learn(self.program)(run, state, keys, rollout, memories, memory, self._first)
+        now = tuple(np.array(part) for part in parts_of(self.program.env, self._batch))
+        return _learn(self.program)(run, state, keys, rollout, memories, memory, now, self._first)
 
     def _collect(
         self, state: TrainState, noise: Float[np.ndarray, "time env action"]
@@ -186,7 +189,7 @@ def _begin_rollout(program: Program) -> Callable[..., Any]:
         return keys, jax.random.gumbel(keys.rollout, (s.steps, s.envs, actions))
 
     key = jax.eval_shape(lambda: jax.random.key(0))
-    return jax.jit(begin).lower(key).compile()
+    return compile_program(jax.jit(begin).lower(key), None)
 
 
 @cache
@@ -203,13 +206,15 @@ def _learn(program: Program) -> Callable[..., tuple[TrainState, RolloutRecord]]:
         rollout: Rollout,
         memories: list[list[Array]],
         memory: list[Array],
+        now: tuple[Array, ...],
         first: Array,
     ) -> tuple[TrainState, RolloutRecord]:
         def whole(leaves: list[Array]) -> MemoryState:
             return jax.tree.unflatten(memory_tree, leaves)
 
         at_chunks = jax.tree.map(lambda *each: jnp.stack(each), *map(whole, memories))
-        runner = state.runner._replace(first=first, actor_memory=whole(memory))
+        running = state.runner.running._replace(obs=seen(now))
+        runner = state.runner._replace(running=running, first=first, actor_memory=whole(memory))
         with jax.default_matmul_precision(program.precision):
             return learn(program, run, state, keys, runner, rollout, at_chunks)
 
@@ -217,10 +222,17 @@ def _learn(program: Program) -> Callable[..., tuple[TrainState, RolloutRecord]]:
     memory = jax.tree.leaves(state.runner.actor_memory)
     memories = [memory] * (s.steps // s.chunk)
     lowered = jax.jit(update, donate_argnums=1).lower(
-        run, state, key, _rollout_shapes(program), memories, memory, state.runner.first
+        run,
+        state,
+        key,
+        _rollout_shapes(program),
+        memories,
+        memory,
+        tuple(jax.tree.leaves(state.runner.running.obs)),
+        state.runner.first,
     )
     options = cpu_options(1) if jax.default_backend() == "cpu" else gpu_options()
-    return lowered.compile(compiler_options=options)
+    return compile_program(lowered, options)
 
 
 @cache

@@ -140,17 +140,19 @@ def learn(
     """
     settings = program.settings
     # a bonus sees the world as it is, whatever the agent is given
-    obs, next_obs = (
-        seen.obs if isinstance(seen, Known) else seen for seen in (rollout.obs, rollout.next_obs)
+    obs, next_obs, now = (
+        seen.obs if isinstance(seen, Known) else seen
+        for seen in (rollout.obs, rollout.next_obs, runner.running.obs)
     )
-    transitions = Transitions(obs, rollout.first, rollout.action, next_obs)
+    done = rollout.terminated | rollout.truncated
+    following = jnp.concatenate((obs[1:], now[None]))
+    transitions = Transitions(obs, rollout.first, rollout.action, next_obs, done, following)
     bonus, raw, normalised = state.bonus.intrinsic_rewards(
         program.bonus, program.observations, transitions, keys.bonus
     )
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
     runner, values = critic_values(program, state.agent, runner, rollout)
-    done = rollout.terminated | rollout.truncated
     advantage = advantages(
         reward + delivered,
         values,

@@ -13,6 +13,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
@@ -33,13 +34,17 @@ class InverseDynamics(eqx.Module):
         obs: Shaped[Array, "pair ..."],
         action: Int[Array, " pair"],
         next_obs: Shaped[Array, "pair ..."],
+        weight: Float[Array, " pair"] | None = None,
     ) -> Float[Array, ""]:
-        """Cross-entropy of the action."""
+        """Cross-entropy of the action; the mean of all pairs, or of those with a `weight`."""
         before, after = (
             observations.through(self.features, each, linear_first=True) for each in (obs, next_obs)
         )
         logits = self.action(jnp.concatenate((before, after), -1))
-        return optax.softmax_cross_entropy_with_integer_labels(logits, action).mean()
+        errors = optax.softmax_cross_entropy_with_integer_labels(logits, action)
+        if weight is None:
+            return errors.mean()
+        return (errors * weight).sum() / jnp.maximum(weight.sum(), 1)
 
 
 class E3BState(NamedTuple):
@@ -85,6 +90,10 @@ class E3B(Bonus[E3BState]):
     """Hidden layers of φ."""
     max_score: float | None = None
     """Larger scores are cut to it before they are normalised; None: they are not."""
+    boundary: Boundary = "final"
+    """What the step that ends an episode is scored on: final, stale, fresh or zero."""
+    last_pairs: bool = True
+    """Whether φ is trained on the steps that end episodes, too."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,7 +101,9 @@ class E3B(Bonus[E3BState]):
             positive_number(field, getattr(self, field))
         for field in ("hidden", "features", "batch", "layers"):
             whole_number(field, getattr(self, field), 1)
-        one_of("count_first", self.count_first, (False, True))
+        one_of("boundary", self.boundary, BOUNDARIES)
+        for field in ("count_first", "last_pairs"):
+            one_of(field, getattr(self, field), (False, True))
         if self.max_score is not None:
             positive_number("max_score", self.max_score)
 
@@ -114,13 +125,18 @@ class E3B(Bonus[E3BState]):
         """Score each next observation against the observations of its episode before it."""
         before, after = (
             observations.through(state.model.features, obs, linear_first=True)
-            for obs in (transitions.obs, transitions.next_obs)
+            for obs in (transitions.obs, scored_obs(self.boundary, transitions))
         )
 
         def step(root: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             return jax.vmap(self._step)(root, *now)
 
         root, scores = jax.lax.scan(step, state.root, (before, transitions.first, after))
+        if self.boundary == "fresh":
+            alone = (after**2).sum(-1) / self.ridge
+            scores = jnp.where(last_steps(transitions), alone, scores)
+        if self.boundary == "zero":
+            scores = jnp.where(last_steps(transitions), 0, scores)
         scores = scores if self.max_score is None else jnp.minimum(scores, self.max_score)
         return state._replace(root=root), scores
 
@@ -133,6 +149,8 @@ class E3B(Bonus[E3BState]):
     ) -> E3BState:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
         steps = (transitions.obs, transitions.action, transitions.next_obs)
+        if not self.last_pairs:
+            steps += ((~last_steps(transitions)).astype(jnp.float32),)
         pairs = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), steps)
         n = transitions.action.size
         batch = min(self.batch, n)
