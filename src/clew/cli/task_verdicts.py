@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import clew
+from clew.envs.registry import hosted
 from clew.machines.tasks import TaskSpec, TaskVerdict, ask, shipped
 from clew.store import CannotWrite
 from clew.store.atomic import write
@@ -19,7 +20,11 @@ Tasks = Mapping[tuple[str, str], TaskSpec]
 def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
     """A verdict for every task; those decided now are kept in the store for the next time."""
     known = {**_kept(store), **shipped()}
-    new = {task.key: task for task in tasks.values() if task.key not in known}
+    new = {
+        task.key: task
+        for task in tasks.values()
+        if task.key not in known and not hosted(task.environment)
+    }
     found = ask(list(new.values()), seconds)
     if found:
         _keep(store, {**_kept(store), **found})
@@ -28,6 +33,8 @@ def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, 
 
 
 def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
+    if hosted(task.environment):
+        return TaskVerdict(task, refused="A Gymnasium environment does not list its states")
     refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
     return TaskVerdict(task, refused=refused)
 
