@@ -97,7 +97,7 @@ def train_period(
         state, records = jax.lax.scan(step, state, None, program.settings.eval_every)
         key, eval_key = jax.random.split(state.key)
         evaluation = evaluate(program, state.agent, run.prices, eval_key)
-    evaluation = _nan_if(state.diverged != NEVER, evaluation)
+    evaluation = nan_if(state.diverged != NEVER, evaluation)
     return state._replace(key=key), EvalPeriod(records, evaluation)
 
 
@@ -195,10 +195,10 @@ def learn(
         explained_variance=1 - advantage.var() / (batch.target.var() + 1e-8),
         report=metrics,
     )
-    return after, _nan_if(after.diverged != NEVER, record)
+    return after, nan_if(after.diverged != NEVER, record)
 
 
-def _nan_if(diverged: Bool[Array, ""], record: T) -> T:
+def nan_if(diverged: Bool[Array, ""], record: T) -> T:
     """NaN for a diverged run: its numbers mean nothing."""
     return jax.tree.map(lambda x: jnp.where(diverged, jnp.nan, x.astype(jnp.float32)), record)
 
