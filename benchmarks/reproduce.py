@@ -40,6 +40,7 @@ class Arm(NamedTuple):
     reward: str
     bonus: str
     bonus_options: str
+    knobs: str
     seed: int
 
 
@@ -68,7 +69,7 @@ def train(args: argparse.Namespace, architecture: str, bonus: str, with_none: bo
     coefficients = {bonus: {}} | ({"none": {"bonus_coef": 0.0}} if with_none else {})
     chosen = " ".join(args.bonus_options)
     arms = [
-        Arm(reward, name, chosen if name != "none" else "", seed)
+        Arm(reward, name, chosen if name != "none" else "", " ".join(args.knobs), seed)
         for reward in args.rewards
         for name in sorted(coefficients)
         for seed in range(args.first_seed, args.first_seed + args.seeds)
@@ -147,7 +148,7 @@ def table(
             "bonus": arm.bonus,
             "bonus_options": arm.bonus_options,
             "settings": " ".join(args.settings),
-            "knobs": " ".join(args.knobs),
+            "knobs": arm.knobs,
             "seed": arm.seed,
             "steps": settings.period * periods,
             "tail_mean": round(float(history.tail_mean[run]), 4),
@@ -175,7 +176,7 @@ def show(rows: Table) -> None:
     """A line an arm."""
     arms: dict[tuple[object, ...], Table] = {}
     for row in rows:
-        names = ("reward", "architecture", "bonus", "bonus_options")
+        names = ("reward", "architecture", "bonus", "bonus_options", "knobs")
         arms.setdefault(tuple(row[name] for name in names), []).append(row)
     for arm, runs in arms.items():
         tails = np.array([row["tail_mean"] for row in runs], float)
@@ -215,7 +216,6 @@ def with_shared(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for each pack")
     parser.add_argument("--environment-options", nargs="*", default=[])
     parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
-    parser.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     parser.add_argument("--out", type=Path, help="folder of results to add to")
     return parser
 
@@ -228,6 +228,7 @@ def main() -> None:
     args_of.add_argument("--architectures", nargs="+", default=list(memory.names()))
     args_of.add_argument("--bonuses", nargs="+", default=["none"])
     args_of.add_argument("--bonus-options", nargs="*", default=[], help="such as ridge=0.1")
+    args_of.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     args_of.add_argument("--seeds", type=int, default=10)
     args_of.add_argument("--first-seed", type=int, default=0)
     args = with_shared(args_of).parse_args()
