@@ -18,7 +18,6 @@ import argparse
 import csv
 import datetime
 import json
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,10 +93,10 @@ def record(
 ) -> Table:
     """Train a pack until its steps or its seconds are over."""
     program, steps = pack.program, args.steps or STUDY[args.environment]["steps"]
-    history, began, rows = History(program.settings), time.perf_counter(), []
+    history, rows = History(program.settings), []
     for now in periods(pack, steps, state):
         history.add(now)
-        late = time.perf_counter() - began + now.seconds > args.seconds
+        late = history.seconds + now.seconds > args.seconds
         if now.period % 10 == 1:
             means = history.evaluations.success[:, -5:].mean(1).round(2).tolist()
             print(now.period, now.periods, f"{history.seconds:.0f}s", means, flush=True)
@@ -213,7 +212,9 @@ def add(folder: Path, rows: Table) -> None:
 def with_shared(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """With what any pack of the study may be given."""
     parser.add_argument("--steps", type=int, help="the study's if not given")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each pack")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="of training, for each pack"
+    )
     parser.add_argument("--environment-options", nargs="*", default=[])
     parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
     parser.add_argument("--out", type=Path, help="folder of results to add to")
