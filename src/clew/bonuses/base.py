@@ -24,6 +24,10 @@ class Transitions(NamedTuple):
     action: Int[Array, "time env"]
     next_obs: Shaped[Array, "time env *obs"]
     """What the action led to: the last observation of the episode if it ended there."""
+    ended: Bool[Array, "time env"] | None = None
+    """Whether the action ended the episode; for bonuses with a `boundary`."""
+    following: Shaped[Array, "time env *obs"] | None = None
+    """What is seen next: the first observation of the next episode if this one ended."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,10 +44,10 @@ class InverseDynamics(eqx.Module):
 
     def cross_entropy(
         self, before: Features, action: Int[Array, "*batch"], after: Features
-    ) -> Float[Array, ""]:
-        """Mean −log of the probability that the action is predicted with."""
+    ) -> Float[Array, "*batch"]:
+        """−log of the probability that the action is predicted with."""
         logits = self.action(jnp.concatenate((before, after), -1))
-        return optax.softmax_cross_entropy_with_integer_labels(logits, action).mean()
+        return optax.softmax_cross_entropy_with_integer_labels(logits, action)
 
     def loss(
         self,
@@ -55,10 +55,14 @@ class InverseDynamics(eqx.Module):
         obs: Shaped[Array, "pair ..."],
         action: Int[Array, " pair"],
         next_obs: Shaped[Array, "pair ..."],
+        weight: Float[Array, " pair"] | None = None,
     ) -> Float[Array, ""]:
-        """Cross-entropy of the action."""
+        """Cross-entropy of the action; the mean of all pairs, or of those with a `weight`."""
         before, after = (self.look(observations, each) for each in (obs, next_obs))
-        return self.cross_entropy(before, action, after)
+        errors = self.cross_entropy(before, action, after)
+        if weight is None:
+            return errors.mean()
+        return (errors * weight).sum() / jnp.maximum(weight.sum(), 1)
 
 
 class Dynamics(eqx.Module):
@@ -102,7 +106,8 @@ class Dynamics(eqx.Module):
         """(1 − β) cross-entropy of the action + β surprise. Both train φ."""
         before, after = (self.look(observations, each) for each in (obs, next_obs))
         forward = self.surprise(before, action, after).mean()
-        return (1 - beta) * self.inverse.cross_entropy(before, action, after) + beta * forward
+        inverse = self.inverse.cross_entropy(before, action, after).mean()
+        return (1 - beta) * inverse + beta * forward
 
 
 def train_epoch(
@@ -113,12 +118,16 @@ def train_epoch(
     transitions: Transitions,
     batch: int,
     key: PRNGKeyArray,
+    weight: Float[Array, "time env"] | None = None,
 ) -> tuple[M, optax.OptState]:
     """One epoch of `loss(model, obs, action, next_obs)` over a rollout's steps, in minibatches.
+
+    With a `weight` of every step, that is the last argument.
 
     A pair of observations is one step, so none spans two episodes. What fills no batch is left out.
     """
     steps = (transitions.obs, transitions.action, transitions.next_obs)
+    steps += () if weight is None else (weight,)
     pairs = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), steps)
     n = transitions.first.size
     batch = min(batch, n)

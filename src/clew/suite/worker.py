@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from clew.learner.program_cache import use_program_cache
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
 from clew.suite.logs import Kind
 from clew.suite.planning import PackSpec, SuitePlan, plan
@@ -49,6 +50,8 @@ class WorkerConfig:
     """Seconds between checkpoints."""
     logs: tuple[Kind, ...] = ()
     """Logs to write while training: for TensorBoard, Weights & Biases, or both."""
+    cache: bool = True
+    """Keep compiled programs on disk, for the next worker."""
 
     def __post_init__(self) -> None:
         if self.pack_size is not None:
@@ -72,6 +75,8 @@ def run_worker(config: WorkerConfig, stop: Stop, watch: OnProgress | None = None
 
     Where nobody watches, progress goes into a log in the store.
     """
+    if config.cache:
+        use_program_cache()
     name = f"{socket.gethostname()}-{os.getpid()}"
     log = config.store / LOGS / "workers" / f"{name}.jsonl"
     store, watched = Store(config.store), watch or functools.partial(write_line, log)

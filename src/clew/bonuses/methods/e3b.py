@@ -13,6 +13,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
 from clew.bonuses.dynamics import Features, InverseDynamics, train_epoch
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
@@ -59,6 +60,10 @@ class E3B(Bonus[E3BState]):
     """Hidden layers of φ."""
     max_score: float | None = None
     """Larger scores are cut to it before they are normalised; None: they are not."""
+    boundary: Boundary = "final"
+    """What the step that ends an episode is scored on: final, stale, fresh or zero."""
+    last_pairs: bool = True
+    """Whether φ is trained on the steps that end episodes, too."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,7 +71,9 @@ class E3B(Bonus[E3BState]):
             positive_number(field, getattr(self, field))
         for field in ("hidden", "features", "batch", "layers"):
             whole_number(field, getattr(self, field), 1)
-        one_of("count_first", self.count_first, (False, True))
+        one_of("boundary", self.boundary, BOUNDARIES)
+        for field in ("count_first", "last_pairs"):
+            one_of(field, getattr(self, field), (False, True))
         if self.max_score is not None:
             positive_number("max_score", self.max_score)
 
@@ -82,13 +89,19 @@ class E3B(Bonus[E3BState]):
     ) -> tuple[E3BState, Float[Array, "time env"]]:
         """Score each next observation against the observations of its episode before it."""
         before, after = (
-            state.model.look(observations, obs) for obs in (transitions.obs, transitions.next_obs)
+            state.model.look(observations, obs)
+            for obs in (transitions.obs, scored_obs(self.boundary, transitions))
         )
 
         def step(root: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             return jax.vmap(self._step)(root, *now)
 
         root, scores = jax.lax.scan(step, state.root, (before, transitions.first, after))
+        if self.boundary == "fresh":
+            alone = (after**2).sum(-1) / self.ridge
+            scores = jnp.where(last_steps(transitions), alone, scores)
+        if self.boundary == "zero":
+            scores = jnp.where(last_steps(transitions), 0, scores)
         scores = scores if self.max_score is None else jnp.minimum(scores, self.max_score)
         return state._replace(root=root), scores
 
@@ -100,12 +113,13 @@ class E3B(Bonus[E3BState]):
         key: PRNGKeyArray,
     ) -> E3BState:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
+        kept = None if self.last_pairs else (~last_steps(transitions)).astype(jnp.float32)
 
         def loss(model: InverseDynamics, *pairs: Array) -> Float[Array, ""]:
             return model.loss(observations, *pairs)
 
         model, optimiser = train_epoch(
-            loss, state.model, state.optimiser, self._adam, transitions, self.batch, key
+            loss, state.model, state.optimiser, self._adam, transitions, self.batch, key, kept
         )
         return E3BState(model, optimiser, state.root)
 

@@ -12,6 +12,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
 from clew.bonuses.distillation import Distillation
 from clew.bonuses.registry import register
 from clew.bonuses.visits import Visits
@@ -53,6 +54,8 @@ class NovelD(Bonus[NovelDState]):
     """w: the mean squared error, as in RND's paper, or its root, as in NovelD's own code."""
     layers: int = 1
     """Hidden layers of both networks."""
+    boundary: Boundary = "final"
+    """What the step that ends an episode is scored on: final, stale, fresh or zero."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,6 +64,7 @@ class NovelD(Bonus[NovelDState]):
         for field in ("hidden", "features", "layers"):
             whole_number(field, getattr(self, field), 1)
         one_of("novelty", self.novelty, ("squared", "norm"))
+        one_of("boundary", self.boundary, BOUNDARIES)
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> NovelDState:
         """Two different random networks."""
@@ -73,13 +77,19 @@ class NovelD(Bonus[NovelDState]):
         self, observations: Observations, state: NovelDState, transitions: Transitions
     ) -> tuple[NovelDState, Float[Array, "time env"]]:
         """The gain in novelty, if the next observation is new to its episode."""
+        transitions = transitions._replace(next_obs=scored_obs(self.boundary, transitions))
         errors = [
             observations.through(state.networks.error, obs, linear_first=True)
             for obs in (transitions.obs, transitions.next_obs)
         ]
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
         visits, seen = state.visits.update(transitions)
-        scores = jnp.maximum(after - self.alpha * before, 0) * (seen == 0)
+        new = seen == 0
+        if self.boundary == "fresh":
+            new |= last_steps(transitions)
+        if self.boundary == "zero":
+            new &= ~last_steps(transitions)
+        scores = jnp.maximum(after - self.alpha * before, 0) * new
         return state._replace(visits=visits), scores
 
     def learn(
@@ -91,11 +101,11 @@ class NovelD(Bonus[NovelDState]):
     ) -> NovelDState:
         """One step of Adam on the predictor's error over the rollout."""
         target, predictor = state.networks.target, state.networks.predictor
+        scored = scored_obs(self.boundary, transitions)
 
         def loss(predictor: Mlp) -> Float[Array, ""]:
             error = Distillation(target, predictor).error
-            errors = observations.through(error, transitions.next_obs, linear_first=True)
-            return errors.mean()
+            return observations.through(error, scored, linear_first=True).mean()
 
         updates, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
         predictor = eqx.apply_updates(predictor, updates)

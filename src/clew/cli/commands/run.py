@@ -23,6 +23,7 @@ def run(
     retry: bool = False,
     dry_run: bool = False,
     yes: bool = False,
+    no_cache: bool = False,
     tensorboard: bool = False,
     wandb: bool = False,
     json: bool = False,
@@ -50,6 +51,7 @@ def run(
         retry: Train failed and diverged runs again; with --pack-size, in packs of that size.
         dry_run: Only say what there is to do, how long it would take, and how much it would write.
         yes: Go ahead with more than 20,000 runs.
+        no_cache: Neither read nor keep compiled programs in the user's cache folder.
         tensorboard: Log for TensorBoard while it trains, into the store.
         wandb: Log for Weights & Biases while it trains; without an account, into the store.
         json: Print one JSON object a line instead of progress bars.
@@ -79,6 +81,7 @@ def run(
         pack_size=pack_size,
         time_limit=None if time_limit is None else seconds_of(time_limit),
         checkpoint_every=seconds_of(checkpoint_every, "checkpoint_every"),
+        cache=not no_cache,
         logs=chosen(tensorboard=tensorboard, wandb=wandb),
     )
     require_moderate(config.suite, yes)
