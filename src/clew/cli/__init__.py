@@ -7,7 +7,6 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-import clew
 from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
 from clew.validate import BadInput, one_of
@@ -24,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(overview())
         return
     if command == "--version":
-        print(f"clew {clew.__version__}")
+        from clew.cli.version import version_text
+
+        print(version_text())
         return
     typed.set((command, *rest))
     try:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import clew
-from clew.envs.registry import environments
+from clew.envs.registry import environments, hosted
 from clew.loading import load
 from clew.machines.tasks import TaskSpec, TaskVerdict, ask, shipped
 from clew.store import CannotWrite, Damaged
@@ -29,7 +29,11 @@ Tasks = Mapping[tuple[str, str], TaskSpec]
 def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
     """A verdict for every task; those decided now are kept in the store for the next time."""
     known = {**_kept(store), **shipped()}
-    new = {task.key: task for task in tasks.values() if task.key not in known}
+    new = {
+        task.key: task
+        for task in tasks.values()
+        if task.key not in known and not hosted(task.environment)
+    }
     found = ask(list(new.values()), seconds)
     if found:
         keep(store, {**_kept(store), **found})
@@ -62,6 +66,8 @@ def classifier(environment: str) -> str:
 
 
 def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
+    if hosted(task.environment):
+        return TaskVerdict(task, refused="A Gymnasium environment does not list its states")
     refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
     return TaskVerdict(task, refused=refused)
 

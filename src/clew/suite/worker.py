@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from clew.learner.program_cache import use_program_cache
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
 from clew.suite.planning import PackSpec, SuitePlan, plan
 from clew.suite.progress import OnProgress, PackProgress, ended, publishing
@@ -48,6 +49,8 @@ class WorkerConfig:
     """Seconds that a worker works for."""
     checkpoint_every: float = CHECKPOINT_EVERY
     """Seconds between checkpoints."""
+    cache: bool = True
+    """Keep compiled programs on disk, for the next worker."""
 
     def __post_init__(self) -> None:
         if self.pack_size is not None:
@@ -71,6 +74,8 @@ def run_worker(config: WorkerConfig, stop: Stop, watch: OnProgress | None = None
 
     Where nobody watches, progress goes into a log in the store.
     """
+    if config.cache:
+        use_program_cache()
     name = f"{socket.gethostname()}-{os.getpid()}"
     log = config.store / LOGS / "workers" / f"{name}.jsonl"
     store, watched = Store(config.store), watch or functools.partial(write_line, log)
