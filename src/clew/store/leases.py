@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.store import atomic
+from clew.store.documents import at_once
 from clew.store.errors import CannotRead, CannotWrite, LeaseLost
 from clew.validate import BadInput, positive_number
 
@@ -242,7 +243,7 @@ def highest(place: Path) -> Ticket | None:
             if not numbers:
                 return None
             number = max(numbers)
-            with open(_ticket(place, number), "rb") as file:
+            with open(_ticket(place, number), "rb", opener=at_once) as file:
                 return Ticket(number, file.read(_LONGEST))
         except (FileNotFoundError, IsADirectoryError):
             if not place.exists():
