@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from clew.analysis.formatting import listed
 from clew.store import bracketed, canonical, world_name
+from clew.validate import printable
 
 Config = Mapping[str, Any]
 """What a store keeps of a run."""
@@ -64,7 +65,9 @@ def differing(group: Sequence[Hyperparameters]) -> list[str]:
 
 def _plain_name(config: Config) -> ArmName:
     coef = float(config.get("knobs", {}).get("bonus_coef", 0.0))
-    reward, architecture, bonus = (str(config[f]) for f in ("reward", "architecture", "bonus"))
+    reward, architecture, bonus = (
+        printable(str(config[f])) for f in ("reward", "architecture", "bonus")
+    )
     return ArmName(world_name(dict(config)), reward, architecture, bonus, coef)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from clew.analysis.names import GIVEN, MEMORYLESS
-from clew.validate import BadInput, hint, known_names, listing
+from clew.validate import BadInput, hint, known_names, listing, printable
 
 TASK = ("environment", "reward")
 ARM = (*TASK, "architecture", "bonus")
@@ -168,6 +168,9 @@ def _complete(
         if c in columns
     ]
     frame[words] = frame[words].astype(str)
+    for column in words:
+        odd = {name: printable(name) for name in frame[column].unique() if name != printable(name)}
+        frame[column] = frame[column].replace(odd) if odd else frame[column]
     numbers = [c for c in columns if c not in words]
     try:
         frame[numbers] = frame[numbers].astype(float)

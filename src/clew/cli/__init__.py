@@ -7,10 +7,9 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-import clew
 from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
-from clew.validate import BadInput, one_of
+from clew.validate import BadInput, one_of, printable
 
 __all__ = ["COMMANDS", "main", "register"]
 
@@ -24,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(overview())
         return
     if command == "--version":
-        print(f"clew {clew.__version__}")
+        from clew.cli.version import version_text
+
+        print(version_text())
         return
     typed.set((command, *rest))
     try:
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         function()
     except (BadInput, OSError) as error:
         # a user's mistake or a full disk: a sentence, not a traceback
-        print(f"clew: {_sentence(error)}", file=sys.stderr)
+        print(f"clew: {printable(_sentence(error))}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

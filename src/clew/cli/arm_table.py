@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from clew.store import RunState, world_name
+from clew.validate import printable
 
 
 class ArmStatus(NamedTuple):
@@ -50,7 +51,7 @@ def print_runs(
         console.print(_table(f"{escape(environment)} / {escape(reward)}", group))
     console.print(", ".join(f"{number} {status}" for status, number in counts.items()) or "no runs")
     for row in troubled:
-        line = f"[bold]{row.status}[/bold] {row.name}: {escape(row.reason)}"
+        line = f"[bold]{row.status}[/bold] {row.name}: {escape(printable(row.reason))}"
         console.print(line, highlight=False)
 
 
@@ -61,13 +62,15 @@ def summarise(rows: Iterable[RunState]) -> list[ArmStatus]:
         if row.config:
             # a store may hold configurations of other programs, without these fields
             reward, architecture, bonus = (
-                str(row.config.get(field, "")) for field in ("reward", "architecture", "bonus")
+                printable(str(row.config.get(field, "")))
+                for field in ("reward", "architecture", "bonus")
             )
             arms[world_name(row.config), reward, architecture, bonus].append(row)
     summaries = []
     for arm, members in sorted(arms.items(), key=lambda item: item[0][:2]):
         finished = [row.result for row in members if row.status == "finished"]
-        tails = [result["tail_mean"] for result in finished if "tail_mean" in result]
+        told = (result.get("tail_mean") for result in finished)
+        tails = [float(tail) for tail in told if isinstance(tail, int | float)]
         mean, std = (float(np.mean(tails)), float(np.std(tails))) if tails else (None, None)
         summaries.append(ArmStatus(*arm, len(members), len(finished), mean, std))
     return summaries

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from clew.envs.registry import environments, make
+from clew.envs.registry import environments, hosted, make
 from clew.outline import REQUIRED, described, field_meanings, read_outline
 from clew.source import Assigned, StandIn, assigned, bases, definition, evaluate, value
 
@@ -24,9 +24,9 @@ class PriceList(NamedTuple):
 
 
 def price_list(name: str) -> PriceList:
-    """Of the environment called `name`. Imports nothing."""
+    """Of the environment called `name`. Imports nothing, unless it is a Gymnasium environment."""
     entry = environments[name]
-    if entry.imported:
+    if entry.imported or hosted(name):
         world = make(name)
         rewards = {variant: dict(paid) for variant, paid in world.reward_variants().items()}
         meanings = described(field_meanings(type(world)).get("event_names", ""))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clew.registry import Registry
+from clew.registry import Entry, Registry
 from clew.validate import one_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,22 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Environment]")
 
-environments: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
+
+class _Environments(Registry["Environment"]):
+    """The worlds by name; and every Gymnasium environment, whose names have a colon."""
+
+    def __getitem__(self, name: str) -> Entry[Environment]:
+        if hosted(name):
+            return Entry(name, "clew.envs.hosted.host:host")
+        return super().__getitem__(name)
+
+    def make(self, name: str, /, **options: object) -> Environment:
+        if hosted(name):
+            return self[name].factory()(name, **options)
+        return super().make(name, **options)
+
+
+environments: Registry[Environment] = _Environments("environment", package="clew.envs.worlds")
 
 
 names = environments.names
@@ -27,14 +42,22 @@ names = environments.names
 def make(name: str, /, *, knowledge: object = False, **options: object) -> Environment[Any, Any]:
     """Make the world called `name`; `names()` lists them, and each documents its options.
 
-    With `knowledge`, its observations hold what a perfect memory would know.
+    With `knowledge`, its observations hold what a perfect memory would know. `gymnasium:ID`, or
+    `module:function`, is a Gymnasium environment, with the options of `clew.envs.hosted.host`.
     """
+    if hosted(name):
+        return environments.make(name, **options, **({"knowledge": knowledge} if knowledge else {}))
     world = environments.make(name, **options)
     if not one_of("knowledge", knowledge, (False, True)):
         return world
     from clew.envs.knowing import Knowing
 
     return Knowing(world)
+
+
+def hosted(name: str) -> bool:
+    """Whether it names a Gymnasium environment: `gymnasium:ID`, or `module:function`."""
+    return ":" in name
 
 
 def register(name: str, **preset: object) -> Callable[[F], F]:
@@ -75,9 +98,12 @@ def show_as(name: str, shown: Display) -> None:
 
 
 def display(name: str) -> Display:
-    """How to show an environment: as `show_as` chose, else under its own name."""
+    """How to show an environment: as `show_as` chose, else under its own name.
+
+    Those of Gymnasium are shown by their identifiers.
+    """
     names()  # imports the worlds' folders, which call `show_as`
-    return _displays.get(name) or Display(name)
+    return _displays.get(name) or Display(name.removeprefix("gymnasium:"))
 
 
 def shown_first() -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from clew.store.canonical import digest
+from clew.validate import printable
 
 HASH = 8
 WORD, WHOLE = 32, 100
@@ -25,13 +26,15 @@ def run_name(config: Mapping[str, object], identity: str | None = None) -> str:
 
 def world_name(config: Mapping[str, Any]) -> str:
     """An environment with the options that were chosen for it: `MiniGrid-MemoryS13[view=7]`."""
-    return bracketed(str(config.get("environment", "")), config.get("environment_options", {}))
+    given: object = config.get("environment_options")
+    chosen = cast(dict[str, object], given) if isinstance(given, dict) else {}
+    return bracketed(str(config.get("environment", "")), chosen)
 
 
 def bracketed(name: str, chosen: Mapping[str, object]) -> str:
-    """A name, and values by name in brackets after it."""
+    """A name, and values by name in brackets after it, to be printed."""
     inside = ",".join(f"{field}={value}" for field, value in sorted(chosen.items()))
-    return name + (f"[{inside}]" if inside else "")
+    return printable(name + (f"[{inside}]" if inside else ""))
 
 
 def pack_name(configs: Sequence[Mapping[str, object]], identity: str) -> str:

@@ -190,9 +190,11 @@ class _Pace:
                 made = self._store.run(row.config).provenance()
             except (Damaged, CannotRead, FileNotFoundError):
                 continue
-            if made.get("device") == provenance()["device"] and made.get("seconds"):
-                steps.append(made["seconds"] / row.config["steps"])
-                compiled.append(made.get("compiled", 0.0))
+            seconds, taken = made.get("seconds"), made.get("compiled", 0.0)
+            numbers = type(seconds) in (int, float) and type(taken) in (int, float)
+            if made.get("device") == provenance()["device"] and numbers and seconds:
+                steps.append(seconds / row.config["steps"])
+                compiled.append(taken)
                 self.used.add(str(row.identity))
         return Rate(median(steps), max(compiled)) if steps else None
 

@@ -21,12 +21,14 @@ from clew.store.canonical import JsonObject
 from clew.suite.schema import Options
 from clew.suite.spec import RunSpec
 from clew.suite.suite import Suite
-from clew.validate import whole_number
+from clew.validate import BadInput, whole_number
 
 Groups = list[tuple[tuple[str, Options], list[RunSpec]]]
 """A program's bonus, and the runs that it trains."""
 MOST = 256
 """Runs in a pack: beyond it an accelerator gains nothing."""
+TRIES = 100
+"""Attempts to write a revision while others write theirs."""
 SPENT = "seconds"
 """In a checkpoint, what the pack took so far. All its other arrays begin with an axis over runs."""
 
@@ -125,7 +127,7 @@ class SuitePlan:
 
     def _revise(self, change: Callable[[list[PackSpec]], list[PackSpec]]) -> None:
         """Write the next revision. If somebody else does so first, change theirs."""
-        while True:
+        for _ in range(TRIES):
             self.refresh()
             old, new = self.packs, change(self.packs)
             if new == old:
@@ -141,6 +143,7 @@ class SuitePlan:
                         pack.folder(self._store).checkpoints.clear()
                 self.refresh()
                 return
+        raise _stuck(self._store, self._name)
 
     def _inherit(self, part: PackSpec, old: list[PackSpec]) -> None:
         """Give a new pack its share of the checkpoint of the one that it was cut from."""
@@ -158,9 +161,11 @@ class SuitePlan:
 def plan(suite: Suite, store: Store, pack_size: int | None = None) -> SuitePlan:
     """The packs of a suite in this store; only the first worker's `pack_size` counts."""
     groups = group_by_program(suite)
-    while store.plan(_name(groups)) is None:
+    for _ in range(TRIES):
+        if store.plan(_name(groups)) is not None:
+            return SuitePlan(store, groups)
         store.propose(_name(groups), 1, _first_revision(groups, pack_size))
-    return SuitePlan(store, groups)
+    raise _stuck(store, _name(groups))
 
 
 def preview(suite: Suite, store: Store | None, pack_size: int | None = None) -> list[PackSpec]:
@@ -216,9 +221,12 @@ def fitting_for_all(groups: Groups) -> int:
 
 
 def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
-    """How many runs fit this device: on a CPU one a core, else what its memory holds."""
+    """How many runs fit this device: on a CPU one a core, else what its memory holds.
+
+    One a core too, if their environments step on the host.
+    """
     device = jax.local_devices()[0]
-    if device.platform == "cpu":
+    if device.platform == "cpu" or group[0].env.hosted:
         return cores()
     limit = (device.memory_stats() or {}).get("bytes_limit", 16e9)
     return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))
@@ -259,6 +267,13 @@ def _first_revision(groups: Groups, pack_size: int | None) -> JsonObject:
 def _name(groups: Groups) -> str:
     identity = digest([[run.identity for run in group] for _, group in groups])
     return f"plan-{identity[:16]}"
+
+
+def _stuck(store: Store, name: str) -> BadInput:
+    return BadInput(
+        f"a file of {str(store.root / 'plans')!r} whose name begins with {name!r} can neither be "
+        f"read nor replaced; move it away, and run the same command again"
+    )
 
 
 def _runs(groups: Groups) -> Iterator[RunSpec]:

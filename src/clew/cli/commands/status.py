@@ -44,6 +44,8 @@ def pack_line(pack: UnfinishedPack) -> str:
     far = ", ".join(filter(None, (periods, progress_text(progress))))
     if pack.state == "died":
         return f"its worker died: {progress.name}: {far}; the next worker goes on with it"
+    if pack.state == "unreadable":
+        return f"its lease cannot be read: {progress.name}: {far}"
     if pack.state == "stopped":
         return f"stopped: {progress.name}: {periods}"
     news = f", no news for {duration(ago)}" if ago > SILENT else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import jax
@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import PyTree
 
 from clew.envs.base import Environment, Step
+from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, meant_by, rational
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.enumerate import LIMIT, First, StateVariables, Taken, Walker, walk
+from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
 
 BATCH = 256
 State = PyTree[np.ndarray]
@@ -27,9 +28,12 @@ def from_world(
     discount: NumberLike = "99/100",
     limit: int = LIMIT,
     name: str = "",
+    words: Callable[[int], str] | None = None,
 ) -> Pomdp:
     """Enumerate a world from its levels and their probabilities."""
-    return walked(JaxWalker(env, variables, env.prices(reward)), levels, discount, limit, name)
+    walker = JaxWalker(env, variables, env.prices(reward))
+    walker.words = words or walker.words
+    return walked(walker, levels, discount, limit, name)
 
 
 def walked(
