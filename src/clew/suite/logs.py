@@ -1,8 +1,8 @@
 """Logs of runs while they train: for TensorBoard, and for Weights & Biases.
 
-Both get the same numbers under the same names, at the environment steps that they belong to. A log
-is of one training, from its beginning: a run that is resumed gets a new one in place of the old,
-which begins with what its checkpoint has recorded. So no point is there twice, and none is missing.
+Both get the same numbers under the same names, at the environment steps that they belong to. The
+log of a run that is resumed is made to say what its checkpoint has recorded, and no more, before it
+goes on: no point is there twice, and none is missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALLED = {"eval/reward": "eval/return"}
 
 
 class Log(Protocol):
-    """The log of one run. It is made with the rows so far, in place of an earlier one."""
+    """The log of one run. It is made with the rows so far, whatever an earlier one said."""
 
     def write(self, rows: Sequence[Row]) -> None:
         """Add rows, in the order of their steps."""
@@ -98,7 +98,7 @@ def rows_of(
                 for name, series in _series(part, column, values, entries):
                     for step, value in zip(columns["steps"].tolist(), series, strict=True):
                         by_step.setdefault(step, {})[name] = value
-    return sorted(by_step.items())
+    return [(step, dict(sorted(row.items()))) for step, row in sorted(by_step.items())]
 
 
 class PackLogs:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FOLDER = "tensorboard"
 VERSION = "brain.Event:2"
 _DOUBLE, _BYTES, _FLOAT = 1, 2, 5  # how a field is encoded; 0 is a whole number of any length
+_AFTER_TIME = 8 + 4 + 1 + 8  # length, its checksum, a field's key, and the wall time
 
 
 class TensorBoardLog:
@@ -37,12 +38,18 @@ class TensorBoardLog:
     def __init__(self, root: Path, run: RunFolder, rows: Sequence[Row]) -> None:
         folder, now = root / FOLDER / run.name, time.time()
         before = sorted(folder.glob("events.*"))
-        self._path, self._done = folder / file_name(now), folder / "complete"
-        # a TensorBoard that has read the files before forgets them
-        start = version(now) + (restart(now) if before else b"")
-        content = start + _records(rows, now)
+        self._done = folder / "complete"
+        self._done.unlink(missing_ok=True)
+        end = _end_of(rows, before[0]) if len(before) == 1 else None
+        if end is not None:  # the same file goes on, so that a TensorBoard that has it open does
+            self._path = before[0]
+            with atomic.explain_errors(self._path):
+                os.truncate(self._path, end)
+            return
+        self._path = folder / file_name(now)
+        content = version(now) + _records(rows, now)
         atomic.write(self._path, lambda file: file.write(content))
-        for path in (*before, self._done):
+        for path in before:
             path.unlink(missing_ok=True)
 
     @staticmethod
@@ -77,12 +84,6 @@ def version(wall_time: float) -> bytes:
     return record(_field(1, _DOUBLE, struct.pack("<d", wall_time)) + _text(3, VERSION))
 
 
-def restart(wall_time: float) -> bytes:
-    """A record that makes void what was read from step 0 on: Event{session_log = 7}, START."""
-    started = _sized(7, _field(1, 0, _varint(1)))
-    return record(_field(1, _DOUBLE, struct.pack("<d", wall_time)) + started)
-
-
 def scalars_at(step: int, scalars: Mapping[str, float], wall_time: float) -> bytes:
     """One record: Event{wall_time = 1, step = 2, summary = 5}, Summary{value = 1 …}."""
     whole_number("step", step, 0, 2**63 - 1)
@@ -97,6 +98,17 @@ def record(data: bytes) -> bytes:
     """A message with its length and both checksums."""
     length = struct.pack("<Q", len(data))
     return length + _checksum(length) + data + _checksum(data)
+
+
+def _end_of(rows: Sequence[Row], path: Path) -> int | None:
+    """Where these rows end in a file; None if it does not begin with them, whenever written."""
+    data, at = path.read_bytes(), len(version(0.0))
+    for row in rows:
+        wanted = _records([row], 0.0)
+        if data[at + _AFTER_TIME : at + len(wanted) - 4] != wanted[_AFTER_TIME:-4]:
+            return None
+        at += len(wanted)
+    return at
 
 
 def _records(rows: Sequence[Row], wall_time: float) -> bytes:

@@ -41,11 +41,11 @@ def train_pack(
     done, state, history = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
-    meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))
-    watch(meter.now("compiling"))
-    saved = time.monotonic()
     with PackLogs(logs, folder.root, folder.runs) as log:
         log.begin(_rows(planned, history, done, state))
+        meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))
+        watch(meter.now("compiling"))
+        saved = time.monotonic()
         for now in periods(pack, budget, state, done):
             history.add(now)
             state, done = now.state, now.period

@@ -44,7 +44,8 @@ class WandbLog:
                 mode=_mode(wandb),
                 resume="allow",
                 reinit="create_new",  # the runs of a pack are logged side by side
-                settings=wandb.Settings(silent=True, console="off"),
+                # nothing is printed between progress bars; the machine's load is no run's own
+                settings=wandb.Settings(silent=True, console="off", x_disable_stats=True),
             )
         except Exception as error:  # wandb's errors have little in common
             raise BadInput(
