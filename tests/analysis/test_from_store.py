@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 
 from clew.analysis import Statistics, read_store
-from clew.analysis.hyperparameters import name_arms
 from clew.analysis.report import page
 from clew.cli.commands.status import status
 from clew.store import Store, canonical
+from clew.store.arms import name_arms
 
 EVENTS = ["goal", "fall", "progress"]
 
@@ -176,7 +176,7 @@ def test_what_is_not_finished_is_told(tmp_path: Path) -> None:
     made = read_store(tmp_path)
     statuses = made.results.runs.set_index("seed")["status"].to_dict()
     assert statuses == {
-        0: "finished", 1: "finished", 2: "running", 3: "failed", 4: "diverged",
+        0: "finished", 1: "finished", 2: "unfinished", 3: "failed", 4: "diverged",
         5: "missing", 6: "missing",
     }  # fmt: skip
     assert "1 failed: out of memory" in made.notes

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
@@ -52,7 +53,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return results(store)
 
 
-def workers_of(process: subprocess.Popen[str]) -> list[int]:
+def workers_of(process: subprocess.Popen[Any]) -> list[int]:
     """The processes that it has started, but for the one that cleans up after them."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
     return [pid for pid in map(int, found.split()) if b"spawn_main" in _command(pid)]

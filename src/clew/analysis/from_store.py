@@ -12,21 +12,22 @@ import numpy as np
 import pandas as pd
 
 from clew.analysis.formatting import listed
-from clew.analysis.hyperparameters import (
+from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
+from clew.machines.tasks import TaskSpec
+from clew.metrics import tail_mean
+from clew.store import Damaged, RunFolder, RunState, Store, require, scan
+from clew.store.arms import (
     ArmName,
     Config,
     Hyperparameters,
     differing,
     hyperparameters,
     name_arms,
+    names_an_arm,
 )
-from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
-from clew.machines.tasks import TaskSpec
-from clew.metrics import tail_mean
-from clew.store import Damaged, RunFolder, RunState, Store, require, scan
 from clew.validate import BadInput, printable
 
-STATUSES = {"begun": "running", "damaged": "missing", "unreadable": "missing"}
+STATUSES = {"begun": "unfinished", "damaged": "missing", "unreadable": "missing"}
 """What the store says → what the analysis says; the rest have one name in both."""
 POINTS = 250
 """Of a run's rollouts, at most: neighbours are averaged."""
@@ -42,15 +43,6 @@ DIAGNOSTICS = {
     "report/gradient_norm": "gradient_norm",
     "bonus": "raw",
 }
-TABLES = (
-    "environment_options",
-    "architecture_options",
-    "bonus_options",
-    "prices",
-    "knobs",
-    "settings",
-)
-"""Fields of a configuration that hold others."""
 UNNAMED = "its configuration does not name an arm and a seed"
 
 Watch = Callable[[int, int], None]
@@ -86,8 +78,8 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
     if not isinstance(store, Store):
         store = Store(store, read_only=True)
     found = scan(store)
-    rows = [row for row in found if _names_an_arm(row.config)]
-    left = [row for row in found if not _names_an_arm(row.config)]
+    rows = [row for row in found if names_an_arm(row.config)]
+    left = [row for row in found if not names_an_arm(row.config)]
     if not rows:
         raise BadInput(f"{str(store.root)!r} holds no runs yet, so there is nothing to report")
     arms, notes = name_arms([row.config for row in rows])
@@ -131,19 +123,6 @@ def differences_in_training(ours: StoreContents, theirs: StoreContents) -> list[
         if name in theirs.common
         for field in differing([ours.common[name], theirs.common[name]])
     ]
-
-
-def _names_an_arm(config: Config) -> bool:
-    """Whether a configuration, which may come from anywhere, is one that is analysed."""
-    tables = [config.get(f, {}) for f in TABLES]
-    if not all(isinstance(table, dict) for table in tables):
-        return False
-    numbers = [*config.get("prices", {}).values(), *config.get("knobs", {}).values()]
-    return (
-        all(isinstance(config.get(field), str) for field in ARM)
-        and type(config.get("seed")) is int
-        and all(type(number) in (int, float) for number in numbers)
-    )
 
 
 def _read(run: RunFolder, row: RunState) -> _ReadRun:

@@ -74,6 +74,11 @@ class Owner(NamedTuple):
         state, started = _stat(self.pid)
         return bool(state) and (state in "ZX" or started != self.started)
 
+    def is_current(self) -> bool:
+        """Whether it is this very process."""
+        mine = os.getpid()
+        return (self.machine, self.pid, self.started) == (_machine(), mine, _stat(mine)[1])
+
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from clew.store.canonical import digest
@@ -35,6 +35,12 @@ def bracketed(name: str, chosen: Mapping[str, object]) -> str:
     """A name, and values by name in brackets after it, to be printed."""
     inside = ",".join(f"{field}={value}" for field, value in sorted(chosen.items()))
     return printable(name + (f"[{inside}]" if inside else ""))
+
+
+def listed(values: Iterable[object], last: str = "and") -> str:
+    """Each value once: 'a, b and c'."""
+    found = list(dict.fromkeys(str(value) for value in values))
+    return ", ".join(found) if len(found) < 2 else f"{', '.join(found[:-1])} {last} {found[-1]}"
 
 
 def pack_name(configs: Sequence[Mapping[str, object]], identity: str) -> str:

@@ -15,13 +15,13 @@ from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
 from clew.store.canonical import JsonObject
 from clew.suite.logs import Kind, PackLogs, Row, rows_of
-from clew.suite.planning import SPENT, PackSpec
+from clew.suite.planning import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
 from clew.suite.provenance import provenance
+from clew.suite.resuming import RECORD, SPENT, STATE
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 
-STATE, RECORD = "state/", "record/"
 SCORES = ("bonus", "normalised")
 CHECKPOINT_EVERY = 120.0
 """Seconds of training that a crash may cost."""
@@ -66,7 +66,7 @@ def train_pack(
         _write(planned, folder, pack, state, history, lease, meter.compiled)
         log.end = "complete"
     folder.checkpoints.clear()
-    watch(meter.now("finished"))
+    watch(meter.now("diverged" if np.all(np.asarray(state.diverged) >= 0) else "finished"))
     return True
 
 

@@ -116,6 +116,7 @@ def work(
             time.sleep(POLL)
             waited += POLL
     left = sum(not _over(folder) for _, folder in worker.todo())
+    packs.clear_superseded()
     return Outcome(len(packs.packs) - left, left, stop.reason if left else "")
 
 
@@ -182,6 +183,9 @@ class _Worker:
         if _over(folder):
             return  # somebody was quicker
         folder.sweep()
+        if self.plan.regroup(pack):
+            publishing(lease, lambda _: None)(ended(folder.name, "split", pack.periods))
+            return
         watch = publishing(lease, self.watch, [run.name for run in folder.runs])
         try:
             train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every, self.logs)
