@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.abc import InspectLoader
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import NamedTuple
 
 Definition = ast.ClassDef | ast.FunctionDef
@@ -38,12 +39,24 @@ class Registered(NamedTuple):
 @cache
 def syntax(module: str) -> ast.Module:
     """The syntax tree of a module, found by its dotted name."""
-    spec = importlib.util.find_spec(module)
+    spec = find_spec(module)
     loader = spec.loader if spec else None
     source = loader.get_source(module) if isinstance(loader, InspectLoader) else None
     if source is None:
         raise ImportError(f"the source of the module {module!r} cannot be read", name=module)
     return ast.parse(source)
+
+
+def find_spec(module: str) -> ModuleSpec | None:
+    """Where a module is. Unlike importlib's own, it does not import the packages around it."""
+    name, *inner = module.split(".")
+    spec = importlib.util.find_spec(name)
+    for part in inner:
+        if spec is None:
+            return None
+        name += f".{part}"
+        spec = PathFinder.find_spec(name, spec.submodule_search_locations or [])
+    return spec
 
 
 def registered(module: str) -> list[Registered] | None:
@@ -60,6 +73,14 @@ def registered(module: str) -> list[Registered] | None:
                 return None
             found.append(Registered(name, node.name, preset))
     return found
+
+
+def calls(module: str, function: str) -> Iterator[list[ast.expr]]:
+    """The arguments of every line of the module that only calls the function."""
+    for line in syntax(module).body:
+        call = line.value if isinstance(line, ast.Expr) else None
+        if isinstance(call, ast.Call) and last_name(call.func) == function:
+            yield call.args
 
 
 def type_checking_imports(module: str) -> dict[str, str]:
@@ -87,14 +108,25 @@ def definition(target: str) -> tuple[str, Definition]:
     raise ImportError(f"{module!r} does not define {name!r}", name=module)
 
 
+def resolved(target: str) -> str:
+    """Where `"module:name"` is written, if the module only imports it from another."""
+    module, _, name = target.partition(":")
+    for line in [each for each in syntax(module).body if isinstance(each, ast.ImportFrom)]:
+        for each in line.names:
+            if (each.asname or each.name) == name:
+                return resolved(f"{_imported_from(module, line)}:{each.name}")
+    return target
+
+
 def bases(module: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]]:
-    """The class itself and before it what it inherits from, as far as that is of this package."""
+    """The class itself and before it what it inherits from, as far as that is of this package or
+    of the class's own."""
     for base in node.bases:
         where, name = module, last_name(base)
         for line in syntax(module).body:
             if isinstance(line, ast.ImportFrom) and name in [each.name for each in line.names]:
-                where = str(line.module)
-        if where.startswith(f"{__package__}."):
+                where = _imported_from(module, line)
+        if where.split(".")[0] in (__package__, module.split(".")[0]):
             with suppress(ImportError):
                 found, inherited = definition(f"{where}:{name}")
                 if isinstance(inherited, ast.ClassDef):
@@ -151,6 +183,15 @@ def evaluate(function: ast.Lambda) -> Callable[..., object]:
     """A function that is written as an expression; it knows its arguments and nothing else."""
     tree = ast.fix_missing_locations(ast.Expression(function))
     return eval(compile(tree, "<source>", "eval"), {"__builtins__": {}})
+
+
+def _imported_from(module: str, line: ast.ImportFrom) -> str:
+    if not line.level:
+        return str(line.module)
+    spec = find_spec(module)
+    is_package = spec is not None and spec.submodule_search_locations is not None
+    inside = module if is_package else module.rpartition(".")[0]
+    return importlib.util.resolve_name("." * line.level + (line.module or ""), inside)
 
 
 def _class(target: str) -> tuple[str, ast.ClassDef]:

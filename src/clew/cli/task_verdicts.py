@@ -8,7 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import clew
+from clew.envs.registry import environments, names
 from clew.machines.tasks import TaskSpec, TaskVerdict, ask, shipped
+from clew.plugins import FLAG
 from clew.store import CannotWrite
 from clew.store.atomic import write
 
@@ -17,17 +19,34 @@ Tasks = Mapping[tuple[str, str], TaskSpec]
 
 
 def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
-    """A verdict for every task; those decided now are kept in the store for the next time."""
+    """A verdict for every task; those decided now are kept in the store for the next time.
+
+    Not so of worlds from outside, whose code may have changed by then.
+    """
     known = {**_kept(store), **shipped()}
-    new = {task.key: task for task in tasks.values() if task.key not in known}
+    new = {
+        task.key: task
+        for task in tasks.values()
+        if task.environment in names() and (task.key not in known or _from_outside(task))
+    }
     found = ask(list(new.values()), seconds)
-    if found:
-        _keep(store, {**_kept(store), **found})
+    if lasting := {key: one for key, one in found.items() if not _from_outside(one.task)}:
+        _keep(store, {**_kept(store), **lasting})
     known |= found
     return {name: known.get(task.key, _undecided(task, seconds)) for name, task in tasks.items()}
 
 
+def _from_outside(task: TaskSpec) -> bool:
+    return task.environment in names() and bool(environments[task.environment].origin)
+
+
 def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
+    if task.environment not in names():
+        return TaskVerdict(
+            task,
+            refused=f"there is no environment {task.environment!r} here: install the package that "
+            f"offers it, or name the module that registers it, {FLAG} NAME",
+        )
     refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
     return TaskVerdict(task, refused=refused)
 

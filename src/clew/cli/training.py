@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import jax
+from rich.console import Console
 
 from clew.cli.arm_table import print_runs
 from clew.cli.next_steps import command_again, next_steps
@@ -45,7 +46,7 @@ def train_here(
         retry_failed(config.suite, store, config.pack_size)
     packs = plan(config.suite, store, config.pack_size)
     runs = f"{len(config.suite.runs())} runs in {len(packs.packs)} packs"
-    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    _begin(console, config, runs)
     bars = ProgressBars(console, packs.periods, as_json)
     stopped, failures = _train(config, store, packs, workers, bars, tensorboard)
     return _conclude(config, store, bars, stopped, failures, demo)
@@ -60,8 +61,7 @@ def train_on_cluster(
     store, console = Store(config.store), console_for(as_json)
     if retry:
         retry_failed(config.suite, store, config.pack_size)
-    runs = f"{len(config.suite.runs())} runs"
-    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    _begin(console, config, f"{len(config.suite.runs())} runs")
     watcher, stop = ProgressWatcher(store, config.suite), Stop()
     bars = ProgressBars(console, watcher.periods, as_json)
 
@@ -78,6 +78,12 @@ def train_on_cluster(
         failures = launch(config, resources, stop, show)
         show("")
     return _conclude(config, store, bars, stop.reason, failures)
+
+
+def _begin(console: Console, config: WorkerConfig, runs: str) -> None:
+    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    for module in config.modules:
+        say(console, f"with the module {module.name} ({sys.modules[module.name].__file__})")
 
 
 def stay_off_devices() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from clew.store import Conflict, Lease, PackFolder
 from clew.store.canonical import JsonObject
 from clew.suite.planning import SPENT, PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
-from clew.suite.provenance import provenance
+from clew.suite.provenance import origins, provenance
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 
@@ -35,6 +36,7 @@ def train_pack(
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
     pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
+    brought = [origins(run) for run in planned.runs]  # of now: its files may change meanwhile
     done, state, history = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
@@ -56,7 +58,7 @@ def train_pack(
                 watch(meter.now("stopped"))
                 return False
     assert state is not None
-    _write(planned, folder, pack, state, history, lease, meter.compiled)
+    _write(planned, brought, folder, pack, state, history, lease, meter.compiled)
     folder.checkpoints.clear()
     watch(meter.now("finished"))
     return True
@@ -88,6 +90,7 @@ def _checkpoint(state: TrainState, history: History) -> Named:
 
 def _write(
     planned: PackSpec,
+    brought: Sequence[Mapping[str, str]],
     folder: PackFolder,
     pack: Pack,
     state: TrainState,
@@ -102,7 +105,8 @@ def _write(
     for i, run in enumerate(folder.runs):
         if run.finished():
             continue  # this pack was retried for another run's sake
-        kept: JsonObject = {"provenance": about, "lease": lease}
+        made = {**about, "from": brought[i]} if brought[i] else about
+        kept: JsonObject = {"provenance": made, "lease": lease}
         curve, diagnostics = history.curve(i), history.diagnostics(i)
         if planned.runs[i].bonus == "none":
             # its pack's program may have a bonus for other runs: those scores are not this run's

@@ -12,6 +12,7 @@ from rich.table import Table
 from clew.cli.output import console_for, say
 from clew.cli.parsing import RunName
 from clew.cli.registry import register
+from clew.plugins import FLAG
 from clew.store import RunFolder, Store, require, world_name
 from clew.store.canonical import JsonObject
 from clew.store.names import HASH
@@ -148,6 +149,8 @@ def _facts(about: JsonObject) -> dict[str, str]:
             "trained for": f"{result['steps']:,} steps",
         }
     if made := about.get("provenance"):
+        if brought := made.get("from"):
+            facts["from"] = ", ".join(f"{kind} {who}" for kind, who in brought.items())
         facts["made by"] = f"clew {made.get('clew')}, {made.get('commit') or 'no commit'}"
         facts["on"] = f"{made.get('device')}, jax {made.get('jax')}"
         if "seconds" in made:
@@ -165,12 +168,27 @@ def _record(
     if weights is None:
         say(console, "this store does not keep the weights of the run: there is no GIF")
         return None
+    _require_names(run)
     path = gif or Path(f"{run.name}.gif")
     say(console, "\nplaying …")
     recorded = write_episodes(path, run.config, weights, episodes, seed)
     succeeded, steps = sum(recorded.successes), sum(recorded.lengths)
     say(console, f"{path}: {succeeded} of {episodes} episodes succeeded, {steps} steps")
     return {"path": str(path), **recorded._asdict()}
+
+
+def _require_names(run: RunFolder) -> None:
+    """What was trained with a plugin needs it to play: nothing that a store names is imported."""
+    from clew.suite.schema import KINDS, REGISTRIES
+
+    for kind in KINDS:
+        if (name := run.config[kind]) not in REGISTRIES[kind].names():
+            brought = run.provenance().get("from", {}).get(kind)
+            raise BadInput(
+                f"there is no {kind} {name!r} here, so there is no GIF; "
+                + (f"it is from {brought}: " if brought else "")
+                + f"install its package, or name its module, {FLAG} NAME"
+            )
 
 
 def _hash_begins(folder: Path, asked: str) -> bool:
