@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 import clew
@@ -102,7 +103,11 @@ def test_looking_needs_no_jax() -> None:
 
 
 def test_version() -> None:
-    assert called("--version").out.strip() == f"clew {clew.__version__}"
+    first, *rest = called("--version").out.splitlines()
+    assert first == f"clew {clew.__version__}"
+    assert f"jax {jax.__version__}" in rest[1]
+    assert "devices: cpu" in rest[2]
+    assert "report (pandas" in rest[3]
 
 
 @pytest.mark.parametrize(

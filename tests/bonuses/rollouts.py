@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from functools import cache, partial
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from hypothesis import strategies as st
 
 from clew import envs
 from clew.bonuses import Bonus, Transitions
@@ -114,6 +116,30 @@ def play(env: Environment, key: Any, time: int, n_envs: int) -> Transitions:
 def cut(seen: Transitions, at: int) -> tuple[Transitions, Transitions]:
     """Two rollouts, one after the other."""
     return Transitions(*(x[:at] for x in seen)), Transitions(*(x[at:] for x in seen))
+
+
+def drawn(data: Any, observations: Observations, time: int, n_envs: int) -> Transitions:
+    """Two rollouts' worth; an episode may begin with the second, and often does not."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
+    frequency = data.draw(st.sampled_from([0.0, 0.05, 0.3, 1.0]), label="resets")
+    seen = wander(rng, observations, 2 * time, n_envs, frequency)
+    first = seen.first.at[time].set(data.draw(st.booleans(), label="second begins anew"))
+    return seen._replace(first=first)
+
+
+def earlier(seen: Transitions) -> np.ndarray:
+    """How often each next observation was visited before in its episode, by counting."""
+    obs, first, _, next_obs = map(np.asarray, seen)
+    times = np.zeros(first.shape, int)
+    for env in range(first.shape[1]):
+        known: Counter[Any] = Counter()
+        for t in range(len(first)):
+            if first[t, env]:
+                known = Counter([tuple(obs[t, env].ravel().tolist())])
+            name = tuple(next_obs[t, env].ravel().tolist())
+            times[t, env] = known[name]
+            known[name] += 1
+    return times
 
 
 def flat64(observations: Observations, obs: Any) -> np.ndarray:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.analysis import read_store
 from clew.cli.commands.report import report
+from clew.cli.results_source import read_probes, statistics_of
 from clew.probes import stored
 from clew.probes.probing import ProbedRun, Protocol, probe_runs
 from clew.store import Store, documents, scan
@@ -73,6 +75,16 @@ def test_memory_is_told_from_what_is_seen(probed: Path) -> None:
         assert first is not None
         assert first["probes"]["memory"]["linear"] > 0.9
         assert first["probes"]["observation"]["linear"] < 0.8
+
+
+def test_the_answer_reads_the_probes(probed: Path) -> None:
+    statistics = statistics_of(read_store(Store(probed)), read_probes(probed), 0.05)
+    (arm,) = statistics.decoded
+    assert arm == ("TinyReproduce[k=3,v=2]", "dense", "GRU", "none")
+    assert arm[:3] == tuple(
+        statistics.results.runs[["environment", "reward", "architecture"]].iloc[0]
+    )
+    assert 0 < statistics.decoded[arm].estimate < 1
 
 
 def test_probing_again_does_nothing(probed: Path, small: Suite, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-import clew
 from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
 from clew.plugins import FLAG, use_modules
@@ -27,7 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(overview())
         return
     if command == "--version":
-        print(f"clew {clew.__version__}")
+        from clew.cli.version import version_text
+
+        print(version_text())
         return
     typed.set((command, *rest, *(word for name in modules for word in (FLAG, name))))
     try:

@@ -20,6 +20,7 @@ from clew.cli.output import (
     say,
 )
 from clew.cli.progress import ProgressBars
+from clew.learner.program_cache import use_program_cache
 from clew.store import Store, count, scan
 from clew.suite import PackProgress, Stop, plan, work
 from clew.suite.launchers import Resources, WorkerConfig, launcher
@@ -41,6 +42,8 @@ def train_here(
     """Train a suite on this machine, print how it went and what to do next; the exit code."""
     if workers > 1:
         stay_off_devices()
+    elif config.cache:
+        use_program_cache()
     store, console = Store(config.store), console_for(as_json)
     if retry:
         retry_failed(config.suite, store, config.pack_size)

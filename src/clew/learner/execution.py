@@ -22,6 +22,7 @@ from jaxtyping import PyTree
 
 from clew.learner.checkpoint import key_data, wrap_like
 from clew.learner.program import Program, RunParams
+from clew.learner.program_cache import compile_program
 from clew.learner.run import EvalPeriod, TrainState, init, train_period
 from clew.learner.settings import Knobs
 
@@ -54,7 +55,7 @@ class Vmapped:
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
-        _train_vmapped().lower(program, runs, state).compile()
+        compile_program(_train_vmapped().lower(program, runs, state), None)
 
 
 class PerCore:
@@ -114,7 +115,7 @@ def _to_host(leaf: jax.Array) -> np.ndarray:
 
 @cache
 def _init_one(program: Program) -> Callable[[RunParams], TrainState]:
-    return _jit_init(partial(init, program)).lower(_run_shapes(program)).compile()
+    return compile_program(_jit_init(partial(init, program)).lower(_run_shapes(program)), None)
 
 
 @cache
@@ -125,7 +126,7 @@ def _train_one(
     state = jax.eval_shape(partial(init, program), run)
     lowered = jax.jit(partial(train_period, program), donate_argnums=1).lower(run, state)
     # Beyond the first level LLVM takes a quarter longer, and the program is no faster.
-    return lowered.compile(compiler_options=_cpu_options(1))
+    return compile_program(lowered, _cpu_options(1))
 
 
 def _run_shapes(program: Program) -> RunParams:

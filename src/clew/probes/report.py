@@ -46,9 +46,8 @@ class ProbeSection:
     notes: list[str]
 
 
-def probe_section(store: Store) -> ProbeSection | None:
-    """The section of a store; None if nothing was probed or predicted."""
-    runs = stored.read_all_probes(store)
+def probe_section(store: Store, runs: ProbedRuns) -> ProbeSection | None:
+    """The section of a store whose probes are `runs`; None if nothing was probed or predicted."""
     registered = read_registrations(store)
     if not runs and not registered.registrations and not registered.problems:
         return None

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from clew.learner.program_cache import use_program_cache
 from clew.plugins import UserModule, modules_in_use, use_again
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
 from clew.suite.planning import PackSpec, SuitePlan, plan
@@ -49,6 +50,8 @@ class WorkerConfig:
     """Seconds between checkpoints."""
     modules: tuple[UserModule, ...] = dataclasses.field(default_factory=modules_in_use)
     """To be imported first: they register what the suite names."""
+    cache: bool = True
+    """Keep compiled programs on disk, for the next worker."""
 
     def __post_init__(self) -> None:
         if self.pack_size is not None:
@@ -73,6 +76,8 @@ def run_worker(config: WorkerConfig, stop: Stop, watch: OnProgress | None = None
     Where nobody watches, progress goes into a log in the store.
     """
     use_again(config.modules)
+    if config.cache:
+        use_program_cache()
     name = f"{socket.gethostname()}-{os.getpid()}"
     log = config.store / LOGS / "workers" / f"{name}.jsonl"
     store, watched = Store(config.store), watch or functools.partial(write_line, log)

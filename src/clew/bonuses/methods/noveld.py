@@ -91,8 +91,8 @@ class NovelD(Bonus[NovelDState]):
             for obs in (transitions.obs, transitions.next_obs)
         ]
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
-        visits, new = state.visits.update(transitions)
-        scores = jnp.maximum(after - self.alpha * before, 0) * new
+        visits, seen = state.visits.update(transitions)
+        scores = jnp.maximum(after - self.alpha * before, 0) * (seen == 0)
         return state._replace(visits=visits), scores
 
     def learn(

@@ -23,6 +23,7 @@ def run(
     retry: bool = False,
     dry_run: bool = False,
     yes: bool = False,
+    no_cache: bool = False,
     tensorboard: bool = False,
     json: bool = False,
     on: Literal["local", "slurm", "ray"] = "local",
@@ -49,6 +50,7 @@ def run(
         retry: Train failed and diverged runs again; with --pack-size, in packs of that size.
         dry_run: Only say what there is to do, how long it would take, and how much it would write.
         yes: Go ahead with more than 20,000 runs.
+        no_cache: Neither read nor keep compiled programs in the user's cache folder.
         tensorboard: Also write files for TensorBoard, into the store.
         json: Print one JSON object a line instead of progress bars.
         on: Where the workers run: on this machine, or on a cluster that can reach the store.
@@ -76,6 +78,7 @@ def run(
         pack_size=pack_size,
         time_limit=None if time_limit is None else seconds_of(time_limit),
         checkpoint_every=seconds_of(checkpoint_every, "checkpoint_every"),
+        cache=not no_cache,
     )
     require_moderate(config.suite, yes)
     if dry_run:

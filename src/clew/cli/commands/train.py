@@ -36,6 +36,7 @@ def train(
     retry: bool = False,
     dry_run: bool = False,
     yes: bool = False,
+    no_cache: bool = False,
     tensorboard: bool = False,
     json: bool = False,
 ) -> None:
@@ -63,6 +64,7 @@ def train(
         retry: Train failed and diverged runs again.
         dry_run: Only say what there is to do, how long it would take, and how much it would write.
         yes: Go ahead with more than 20,000 runs.
+        no_cache: Neither read nor keep compiled programs in the user's cache folder.
         tensorboard: Also write files for TensorBoard, into the store.
         json: Print one JSON object a line instead of progress bars.
     """
@@ -91,7 +93,9 @@ def train(
     for run in block.samples():
         run.program()  # what cannot be built is refused before there is a store
     limit = None if time_limit is None else seconds_of(time_limit)
-    config = WorkerConfig(suite=suite, store=store, pack_size=pack_size, time_limit=limit)
+    config = WorkerConfig(
+        suite=suite, store=store, pack_size=pack_size, time_limit=limit, cache=not no_cache
+    )
     if dry_run:
         print_forecast(config, 1, retry, json)
         return
