@@ -55,9 +55,17 @@ def offers(group: str) -> list[Offer]:
 
 
 def use_modules(names: Iterable[str], folder: Path) -> None:
-    """Import modules that are installed, or lie in the folder, and have workers import them too."""
+    """Import modules, and have workers import them too.
+
+    Each is the name of one that is installed or lies in the folder, `my_package.worlds`, or a file,
+    `path/my_world.py`.
+    """
     for name in names:
-        use_again([UserModule(name, str(folder.absolute()))])
+        place = (folder / name).absolute()
+        if name.endswith(".py"):
+            use_again([UserModule(place.stem, str(place.parent))])
+        else:
+            use_again([UserModule(name, str(folder.absolute()))])
 
 
 def use_again(modules: Iterable[UserModule]) -> None:
@@ -87,9 +95,9 @@ def import_from(module: str, whose: str) -> ModuleType:
 def _import(module: UserModule) -> None:
     name, folder = module
     if not name.isascii() or not all(part.isidentifier() for part in name.split(".")):
-        hint = f"; write {name[:-3]!r}" if name.endswith(".py") else ""
         raise BadInput(
-            f"module={name!r} is not the name of a module, such as 'my_package.worlds'{hint}"
+            f"module={name!r} is not valid; it must be the name of a module, such as "
+            "'my_package.worlds', or a .py file"
         )
     if folder not in sys.path:
         # last: a file beside a suite must not stand in the place of an installed package

@@ -89,7 +89,8 @@ def _of_kind(kind: str) -> Iterator[Listed]:
             name,
             outline.about,
             outline.description,
-            tuple(option for option in outline.options if option.name not in GIVEN),
+            # a latent is made of a world, and has no options
+            tuple(o for o in outline.options if o.name not in GIVEN and kind != "latents"),
             entry.preset,
             first.setdefault(entry.identity, name),
             paid.rewards if paid else {},
