@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 Definition = ast.ClassDef | ast.FunctionDef
 
@@ -86,11 +86,10 @@ def calls(module: str, function: str) -> Iterator[list[ast.expr]]:
 def type_checking_imports(module: str) -> dict[str, str]:
     """Names that are imported under `if TYPE_CHECKING`, and the module that each is in."""
     found: dict[str, str] = {}
-    for node in syntax(module).body:
-        if isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING":
-            for line in node.body:
-                if isinstance(line, ast.ImportFrom):
-                    found |= {each.name: str(line.module) for each in line.names}
+    for node in filter(_is_for_types, syntax(module).body):
+        for line in node.body:
+            if isinstance(line, ast.ImportFrom):
+                found |= {each.name: str(line.module) for each in line.names}
     return found
 
 
@@ -109,12 +108,18 @@ def definition(target: str) -> tuple[str, Definition]:
 
 
 def resolved(target: str) -> str:
-    """Where `"module:name"` is written, if the module only imports it from another."""
+    """Where `"module:name"` is written, if the module only imports it, at once or on use.
+
+    Other packages than this one and the module's own are not looked into.
+    """
     module, _, name = target.partition(":")
-    for line in [each for each in syntax(module).body if isinstance(each, ast.ImportFrom)]:
+    body = syntax(module).body
+    late = [line for node in body if _is_for_types(node) for line in node.body]
+    for line in [each for each in (*body, *late) if isinstance(each, ast.ImportFrom)]:
         for each in line.names:
             if (each.asname or each.name) == name:
-                return resolved(f"{_imported_from(module, line)}:{each.name}")
+                there = f"{_imported_from(module, line)}:{each.name}"
+                return resolved(there) if _is_near(there, module) else there
     return target
 
 
@@ -122,15 +127,11 @@ def bases(module: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]]
     """The class itself and before it what it inherits from, as far as that is of this package or
     of the class's own."""
     for base in node.bases:
-        where, name = module, last_name(base)
-        for line in syntax(module).body:
-            if isinstance(line, ast.ImportFrom) and name in [each.name for each in line.names]:
-                where = _imported_from(module, line)
-        if where.split(".")[0] in (__package__, module.split(".")[0]):
-            with suppress(ImportError):
-                found, inherited = definition(f"{where}:{name}")
-                if isinstance(inherited, ast.ClassDef):
-                    yield from bases(found, inherited)
+        with suppress(ImportError):
+            named = _named(module, base)
+            found, inherited = definition(named) if _is_near(named, module) else (module, None)
+            if isinstance(inherited, ast.ClassDef):
+                yield from bases(found, inherited)
     yield module, node
 
 
@@ -183,6 +184,25 @@ def evaluate(function: ast.Lambda) -> Callable[..., object]:
     """A function that is written as an expression; it knows its arguments and nothing else."""
     tree = ast.fix_missing_locations(ast.Expression(function))
     return eval(compile(tree, "<source>", "eval"), {"__builtins__": {}})
+
+
+def _is_for_types(node: ast.stmt) -> TypeGuard[ast.If]:
+    return isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING"
+
+
+def _is_near(target: str, module: str) -> bool:
+    """Whether it is of this package, or of the module's own."""
+    first = target.partition(":")[0].split(".")[0]
+    return first in (__package__, module.split(".")[0])
+
+
+def _named(module: str, node: ast.expr) -> str:
+    """What an expression names, as `"module:name"`."""
+    if isinstance(node, ast.Subscript):
+        return _named(module, node.value)
+    if isinstance(node, ast.Attribute):
+        return resolved(f"{_named(module, node.value).replace(':', '.')}:{node.attr}")
+    return resolved(f"{module}:{last_name(node)}")
 
 
 def _imported_from(module: str, line: ast.ImportFrom) -> str:
