@@ -48,10 +48,11 @@ _in_use: dict[str, UserModule] = {}
 
 def offers(group: str) -> list[Offer]:
     """What installed packages offer in a group, in the order of the alphabet. Imports nothing."""
-    return sorted(
-        Offer(each.name, each.value.partition("[")[0].strip().replace(" ", ""), _package(each))
+    found = (
+        Offer(each.name, each.value.partition("[")[0].replace(" ", ""), _package(each))
         for each in importlib.metadata.entry_points(group=group)
     )
+    return sorted(found, key=lambda offer: (offer.name, offer.package))
 
 
 def use_modules(names: Iterable[str], folder: Path) -> None:
@@ -103,14 +104,14 @@ def _import(module: UserModule) -> None:
         # last: a file beside a suite must not stand in the place of an installed package
         sys.path.append(folder)
     importlib.invalidate_caches()  # it may have been written a moment ago
-    found = import_from(name, f"the module {name!r} (installed, or in {folder})")
+    import_from(name, f"the module {name!r} (installed, or in {folder})")
     beside = Path(folder) / name.split(".")[0]
     home = getattr(sys.modules[name.split(".")[0]], "__file__", None) or ""
     taken = beside.with_suffix(".py").is_file() or (beside / "__init__.py").is_file()
     if taken and not Path(home).resolve().is_relative_to(Path(folder).resolve()):
         raise BadInput(
             f"the module {name!r} in {folder} is hidden by another of this name, "
-            f"{found.__file__ or 'which is built in'}; give it another name"
+            f"{home or 'which is built in'}; give it another name"
         )
 
 
