@@ -117,4 +117,4 @@ def test_a_constant_score_is_not_blown_up(value: float, shape: tuple[int, int]) 
 
 
 def test_bonuses_see_nothing_of_rewards() -> None:
-    assert Transitions._fields == ("obs", "first", "action", "next_obs")
+    assert Transitions._fields == ("obs", "first", "action", "next_obs", "ended", "following")

@@ -68,6 +68,34 @@ def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject
     np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("boundary", ["stale", "fresh", "zero"])
+@worlds
+@given(data=st.data())
+@settings(max_examples=8)
+def test_the_last_step_is_paid_by_the_boundary(
+    world: str, boundary: Any, data: st.DataObject
+) -> None:
+    """For what an environment that resets itself shows then: the next episode's first view."""
+    observations, bonus = observations_of(world), NovelD(**SMALL, boundary=boundary)
+    seen = drawn(data, observations, TIME, ENVS)
+    state = fresh(bonus, observations, ENVS)
+    views = (seen.obs, seen.next_obs, seen.following)
+    before, after, begun = (errors(state.networks, observations, obs) for obs in views)
+    ended = np.asarray(seen.ended)
+    beside = ended.reshape(ended.shape + (1,) * (seen.obs.ndim - 2))
+    shown = seen._replace(next_obs=np.where(beside, np.asarray(seen.following), seen.next_obs))
+    known = {"stale": shown, "fresh": seen, "zero": seen}[boundary]
+    new = earlier(known) == 0
+    if boundary != "stale":
+        new = np.where(ended, boundary == "fresh", new)
+    gain = np.where(ended, begun, after) - bonus.alpha * before
+    one, two = cut(seen, TIME)
+    state, head = score(bonus, observations, state, one)
+    _, tail = score(bonus, observations, state, two)
+    expected = np.maximum(gain, 0) * new
+    np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_it_pays_once_for_each_observation_of_an_episode() -> None:
     """In played episodes; and never for the observation that an episode begins with."""
     observations, bonus = observations_of("TinyReproduce"), NovelD(**SMALL, alpha=1e-6)
@@ -78,7 +106,7 @@ def test_it_pays_once_for_each_observation_of_an_episode() -> None:
         state, some = score(bonus, observations, state, part)
         scores.append(np.asarray(some))
     paid = np.concatenate(scores) > 0
-    obs, first, _, next_obs = map(np.asarray, seen)
+    obs, first, _, next_obs, *_ = map(np.asarray, seen)
     assert first[1:].any()
     episode = first.cumsum(0)
     env = np.broadcast_to(np.arange(16), first.shape)
@@ -137,6 +165,7 @@ def test_the_error_falls_where_it_went_and_the_target_stays(world: str) -> None:
         ("hidden", 0),
         ("features", -1),
         ("novelty", "cubed"),
+        ("boundary", "soft"),
         ("clip", -1.0),
     ],
 )

@@ -21,7 +21,7 @@ every = pytest.mark.parametrize("name", bonuses.names())
 
 
 def test_names() -> None:
-    assert bonuses.names() == ("e3b", "none", "noveld")
+    assert bonuses.names() == ("counts", "e3b", "icm", "none", "noveld", "ride", "rnd")
 
 
 def test_an_unknown_name_lists_the_names() -> None:
@@ -40,7 +40,8 @@ def test_an_unknown_option_lists_the_options(name: str) -> None:
 
 
 def small(name: str) -> Bonus:
-    return bonuses.make(name, **({} if name == "none" else SMALL))
+    options = {field.name for field in dataclasses.fields(bonuses.make(name))}
+    return bonuses.make(name, **{name: SMALL[name] for name in options & SMALL.keys()})
 
 
 @every

@@ -17,14 +17,21 @@ OPTIONS: dict[str, dict[str, object]] = {
     "RetNet, full block": {"full_block": True},
     "GatedDeltaNet, full block": {"full_block": True},
 }
+SMALL: dict[str, dict[str, object]] = {
+    "Mamba-2": {"states": 6},
+    "GatedDeltaNet": {"assoc_size": 6},
+    "LRU": {"states": 6},
+    "FFM": {"memory_size": 5, "context_size": 3},
+    # shorter than a chunk; 20 steps back are seen by the second layer alone
+    "GTrXL": {"window": 11, "layers": 2},
+}
 VARIANTS = (*memory.names(), *OPTIONS)
 
 
 def build(variant: str, in_size: int = IN, width: int = WIDTH, seed: int = 0) -> Architecture:
     """A small memory whose every weight is random, so that no law holds by a zero."""
     name, _, _ = variant.partition(",")
-    small = {"Mamba-2": {"states": 6}, "GatedDeltaNet": {"assoc_size": 6}}.get(name, {})
-    options = {**small, **OPTIONS.get(variant, {})}
+    options = {**SMALL.get(name, {}), **OPTIONS.get(variant, {})}
     return stirred(memory.make(name, in_size, width, key=jax.random.key(seed), **options), seed)
 
 

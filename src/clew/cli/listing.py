@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from clew.bonuses.registry import bonuses
 from clew.envs.pricelist import price_list
-from clew.envs.registry import environments, latents
+from clew.envs.registry import environments, hosted, latents, make
 from clew.memory.registry import GIVEN, architectures
 from clew.outline import REQUIRED, Option, read_outline
 from clew.registry import Registry
@@ -78,9 +78,22 @@ def plain_options(options: tuple[Option, ...]) -> list[dict[str, Any]]:
     return [{k: v for k, v in each.items() if v is not REQUIRED} for each in plain]
 
 
+def listed_as(name: str) -> list[Listed]:
+    """A Gymnasium environment, which is made to be described; nothing, if it names none."""
+    if not hosted(name):
+        return []
+    (it,) = _entries("environments", [name])
+    options = tuple(option for option in it.options if option.name != "name")
+    return [it._replace(about=f"{it.about} {make(name).describe()}", options=options)]
+
+
 def _of_kind(kind: str) -> Iterator[Listed]:
+    return _entries(kind, sorted(NAMED[kind].names(), key=_natural))
+
+
+def _entries(kind: str, names: Iterable[str]) -> Iterator[Listed]:
     first: dict[str, str] = {}
-    for name in sorted(NAMED[kind].names(), key=_natural):
+    for name in names:
         entry = NAMED[kind][name]
         outline = entry.outline()
         paid = price_list(name) if kind == "environments" else None

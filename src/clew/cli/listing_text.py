@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from clew.cli.listing import SINGULAR, Listed, hyperparameters, problems
+from clew.envs.registry import hosted
 from clew.outline import REQUIRED, Option
 
 INDENT, DEEP = " " * 2, " " * 6
@@ -27,7 +28,7 @@ ENDING = (
 EXAMPLES: dict[str, Callable[[Listed], Sequence[str]]] = {
     "environments": lambda it: (
         f"{_train(it.name, next(iter(it.rewards), 'REWARD'))}{_options_flag(it)}",
-        f"clew classify {it.name}",
+        *([] if hosted(it.name) else [f"clew classify {it.name}"]),
     ),
     "architectures": lambda it: (
         f"{_train('TinyReproduce', 'dense', it.name)}{_options_flag(it)}",
@@ -169,7 +170,7 @@ def _train(environment: str, reward: str, architecture: str = "GRU") -> str:
 
 def _options_flag(it: Listed) -> str:
     """Its first option, at its default, to show how one is given."""
-    first = next((each for each in it.options if each.default not in (None, REQUIRED)), None)
+    first = next((each for each in it.options if each.default not in (None, REQUIRED, ())), None)
     if first is None:
         return ""
     return f" --{SINGULAR[it.kind]}-options {_given({first.name: first.default})}"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from typing import NamedTuple
 
-from clew.envs.registry import environments, make
+from clew.envs.registry import environments, hosted, make
 from clew.outline import REQUIRED, described, field_meanings, read_outline
 from clew.source import Assigned, StandIn, assigned, bases, definition, evaluate, value
 
@@ -25,7 +25,7 @@ class PriceList(NamedTuple):
 
 
 def price_list(name: str) -> PriceList:
-    """Of the environment called `name`. Imports nothing."""
+    """Of the environment called `name`. Imports nothing, unless it is a Gymnasium environment."""
     # from outside, it may be written in a way that cannot be read, or fail
     with suppress(Exception) if environments[name].origin else nullcontext():
         return _price_list(name)
@@ -34,7 +34,7 @@ def price_list(name: str) -> PriceList:
 
 def _price_list(name: str) -> PriceList:
     entry = environments[name]
-    if entry.imported:
+    if entry.imported or hosted(name):
         world = make(name)
         rewards = {variant: dict(paid) for variant, paid in world.reward_variants().items()}
         meanings = described(field_meanings(type(world)).get("event_names", ""))

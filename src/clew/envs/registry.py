@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clew.registry import Registry
+from clew.registry import Entry, Registry
 from clew.source import calls
 from clew.validate import one_of
 
@@ -21,10 +21,28 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Environment]")
 
-environments: Registry[Environment] = Registry("environment", "clew.envs.worlds", "clew.worlds")
+
+class _Environments(Registry["Environment"]):
+    """The worlds by name; and every Gymnasium environment, whose names have a colon."""
+
+    def __getitem__(self, name: str) -> Entry[Environment]:
+        if hosted(name):
+            return Entry(name, "clew.envs.hosted.host:host")
+        return super().__getitem__(name)
+
+    def make(self, name: str, /, **options: object) -> Environment:
+        if hosted(name):
+            return self[name].factory()(name, **options)
+        return super().make(name, **options)
+
+
+environments: Registry[Environment] = _Environments(
+    "environment", "clew.envs.worlds", "clew.worlds"
+)
 latents: Registry[Latent[Any, Any] | None] = Registry("latent", None, "clew.latents")
 """Questions beyond a world's own: classes or functions that take the world, and return a `Latent`,
 or None for a world that they know nothing of. `clew probe --latent NAME` asks them."""
+
 
 names = environments.names
 """The names that `make` accepts."""
@@ -33,14 +51,22 @@ names = environments.names
 def make(name: str, /, *, knowledge: object = False, **options: object) -> Environment[Any, Any]:
     """Make the world called `name`; `names()` lists them, and each documents its options.
 
-    With `knowledge`, its observations hold what a perfect memory would know.
+    With `knowledge`, its observations hold what a perfect memory would know. `gymnasium:ID`, or
+    `module:function`, is a Gymnasium environment, with the options of `clew.envs.hosted.host`.
     """
+    if hosted(name):
+        return environments.make(name, **options, **({"knowledge": knowledge} if knowledge else {}))
     world = environments.make(name, **options)
     if not one_of("knowledge", knowledge, (False, True)):
         return world
     from clew.envs.knowing import Knowing
 
     return Knowing(world)
+
+
+def hosted(name: str) -> bool:
+    """Whether it names a Gymnasium environment: `gymnasium:ID`, or `module:function`."""
+    return ":" in name
 
 
 def register(name: str, **preset: object) -> Callable[[F], F]:
@@ -81,8 +107,11 @@ def show_as(name: str, shown: Display) -> None:
 
 
 def display(name: str) -> Display:
-    """How to show an environment: as `show_as` chose, else under its own name."""
-    return _all_displays().get(name) or Display(name)
+    """How to show an environment: as `show_as` chose, else under its own name.
+
+    Those of Gymnasium are shown by their identifiers.
+    """
+    return _all_displays().get(name) or Display(name.removeprefix("gymnasium:"))
 
 
 def shown_first() -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def train_period(
         state, records = jax.lax.scan(step, state, None, program.settings.eval_every)
         key, eval_key = jax.random.split(state.key)
         evaluation = evaluate(program, state.agent, run.prices, eval_key)
-    evaluation = _nan_if(state.diverged != NEVER, evaluation)
+    evaluation = nan_if(state.diverged != NEVER, evaluation)
     return state._replace(key=key), EvalPeriod(records, evaluation)
 
 
@@ -140,17 +140,19 @@ def learn(
     """
     settings = program.settings
     # a bonus sees the world as it is, whatever the agent is given
-    obs, next_obs = (
-        seen.obs if isinstance(seen, Known) else seen for seen in (rollout.obs, rollout.next_obs)
+    obs, next_obs, now = (
+        seen.obs if isinstance(seen, Known) else seen
+        for seen in (rollout.obs, rollout.next_obs, runner.running.obs)
     )
-    transitions = Transitions(obs, rollout.first, rollout.action, next_obs)
+    done = rollout.terminated | rollout.truncated
+    following = jnp.concatenate((obs[1:], now[None]))
+    transitions = Transitions(obs, rollout.first, rollout.action, next_obs, done, following)
     bonus, raw, normalised = state.bonus.intrinsic_rewards(
         program.bonus, program.observations, transitions, keys.bonus
     )
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
     runner, values = critic_values(program, state.agent, runner, rollout)
-    done = rollout.terminated | rollout.truncated
     advantage = advantages(
         reward + delivered,
         values,
@@ -193,10 +195,10 @@ def learn(
         explained_variance=1 - advantage.var() / (batch.target.var() + 1e-8),
         report=metrics,
     )
-    return after, _nan_if(after.diverged != NEVER, record)
+    return after, nan_if(after.diverged != NEVER, record)
 
 
-def _nan_if(diverged: Bool[Array, ""], record: T) -> T:
+def nan_if(diverged: Bool[Array, ""], record: T) -> T:
     """NaN for a diverged run: its numbers mean nothing."""
     return jax.tree.map(lambda x: jnp.where(diverged, jnp.nan, x.astype(jnp.float32)), record)
 

@@ -54,11 +54,14 @@ def periods(
     state = pack.begin() if state is None else state
     if done < total:
         pack.compile(state)
-    for period in range(done + 1, total + 1):
-        began = time.perf_counter()
-        state, record = pack.advance(state)
-        record = jax.device_get(record)
-        yield Progress(period, total, state, record, time.perf_counter() - began)
+    try:
+        for period in range(done + 1, total + 1):
+            began = time.perf_counter()
+            state, record = pack.advance(state)
+            record = jax.device_get(record)
+            yield Progress(period, total, state, record, time.perf_counter() - began)
+    finally:
+        pack.close()
 
 
 def train(pack: Pack, steps: int, watch: Callable[[Progress], None] | None = None) -> History:

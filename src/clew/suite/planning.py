@@ -216,9 +216,12 @@ def fitting_for_all(groups: Groups) -> int:
 
 
 def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
-    """How many runs fit this device: on a CPU one a core, else what its memory holds."""
+    """How many runs fit this device: on a CPU one a core, else what its memory holds.
+
+    One a core too, if their environments step on the host.
+    """
     device = jax.local_devices()[0]
-    if device.platform == "cpu":
+    if device.platform == "cpu" or group[0].env.hosted:
         return cores()
     limit = (device.memory_stats() or {}).get("bytes_limit", 16e9)
     return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))

@@ -111,9 +111,13 @@ def wander(
     next_obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
     next_obs[:-1] = np.where(first[1:], next_obs[:-1], obs[1:])
     action = rng.integers(len(observations.env.action_names), size=(time, n_envs)).astype(np.int32)
+    # after the rollout another episode may begin, or this one go on
+    ended = np.concatenate((first[1:], rng.random((1, n_envs)) < resets))
+    begun = rng.integers(symbols, size=(1, n_envs)).astype(np.int32)
+    following = np.concatenate((obs[1:], np.where(ended[-1:], begun, next_obs[-1:])))
     if observations.table is None:
-        obs, next_obs = palette[obs], palette[next_obs]
-    return Transitions(*map(jnp.asarray, (obs, first, action, next_obs)))
+        obs, next_obs, following = palette[obs], palette[next_obs], palette[following]
+    return Transitions(*map(jnp.asarray, (obs, first, action, next_obs, ended, following)))
 
 
 @dataclasses.dataclass(frozen=True)

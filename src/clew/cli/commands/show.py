@@ -12,13 +12,15 @@ from rich.table import Table
 from clew.cli.output import console_for, say
 from clew.cli.parsing import RunName
 from clew.cli.registry import register
-from clew.plugins import FLAG
+from clew.envs.registry import hosted
+from clew.plugins import FLAG, modules_in_use
 from clew.store import RunFolder, Store, require, world_name
 from clew.store.canonical import JsonObject
 from clew.store.names import HASH
 from clew.store.state import RunState, inspect_run
 from clew.validate import BadInput, listing, whole_number
 
+GYMNASIUM = "gymnasium:"
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
 
@@ -178,16 +180,36 @@ def _record(
 
 
 def _require_names(run: RunFolder) -> None:
-    """What was trained with a plugin needs it to play: nothing that a store names is imported."""
+    """To play, what the run was trained with must be known here: installed, or named by the user.
+
+    A store may come from anybody: nothing is imported because it stands in one.
+    """
     from clew.suite.schema import KINDS, REGISTRIES
 
+    config = run.config
     for kind in KINDS:
-        if (name := run.config[kind]) not in REGISTRIES[kind].names():
+        name = config[kind]
+        if kind == "environment" and hosted(name):
+            _require_trusted([name, *config["environment_options"].get("wrappers", ())])
+        elif name not in REGISTRIES[kind].names():
             brought = run.provenance().get("from", {}).get(kind)
             raise BadInput(
                 f"there is no {kind} {name!r} here, so there is no GIF; "
                 + (f"it is from {brought}: " if brought else "")
                 + f"install its package, or name its module, {FLAG} NAME"
+            )
+
+
+def _require_trusted(targets: list[str]) -> None:
+    """Refuse `module:function`, and `gymnasium:PACKAGE:ID`, of modules that nobody has named."""
+    trusted = {"gymnasium.wrappers", *(module.name for module in modules_in_use())}
+    for target in targets:
+        module, _, _ = target.removeprefix(GYMNASIUM).rpartition(":")
+        module = module.partition(":")[0]
+        if module and module not in trusted:
+            raise BadInput(
+                f"to play, this run calls {target!r}, and code that a store names is not run "
+                f"unless you name its module too; if you trust it: {FLAG} {module}"
             )
 
 

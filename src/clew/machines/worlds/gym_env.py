@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, rational
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.enumerate import LIMIT, First, StateVariables, Taken, Walker, walk
+from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
 from clew.validate import BadInput
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import PyTree
 
 from clew.envs.base import Environment, Step
+from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, meant_by, rational
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.enumerate import LIMIT, First, StateVariables, Taken, Walker, walk
+from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
 
 BATCH = 256
 State = PyTree[np.ndarray]
