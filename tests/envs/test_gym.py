@@ -57,7 +57,7 @@ def test_steps_are_the_worlds() -> None:
     env = make("clew/MiniGrid-MemoryS7-v0", reward="native", view=5)
     world = env.world
     obs, _ = env.reset(seed=4)
-    state = env._state
+    state = env.state
     rng = np.random.default_rng(0)
     for _ in range(200):
         action = int(rng.integers(7))
@@ -158,7 +158,7 @@ def test_vector_form_plays_every_level_once_and_restocks() -> None:
     ended = np.zeros(n, bool)
     for _ in range(7 * 3 * STOCK):
         _, _, terminated, truncated, info = env.step(np.zeros(n, int))
-        state = env._states  # type: ignore[attr-defined]
+        state = env.states  # type: ignore[attr-defined]
         if ended.any():
             assert (np.asarray(state.t)[ended] == 0).all()
             sequences.append(np.asarray(state.sequence)[ended])
