@@ -158,7 +158,7 @@ def test_vector_form_plays_every_level_once_and_restocks() -> None:
     ended = np.zeros(n, bool)
     for _ in range(7 * 3 * STOCK):
         _, _, terminated, truncated, info = env.step(np.zeros(n, int))
-        state = env.states  # type: ignore[attr-defined]
+        state = env._states  # type: ignore[attr-defined]
         if ended.any():
             assert (np.asarray(state.t)[ended] == 0).all()
             sequences.append(np.asarray(state.sequence)[ended])

@@ -16,10 +16,10 @@ from jax import lax
 
 from clew.envs.in_numpy import in_numpy
 
-Arguments = tuple[np.ndarray, ...]
+Arguments = tuple[np.ndarray | np.int32, ...]
 
-# of whole numbers `v` [5] and `m` [3, 4], truth values `b` [5], and numbers `i` and `j` that may lie
-# outside, as indices
+# of whole numbers `v` [5] and `m` [3, 4], truth values `b` [5], and numbers `i` and `j`, which may
+# lie outside as indices
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sums": lambda v, m, b, i, j: (v + i, v - j, v * i, -v, i * j - 3),
     "products of floats": lambda v, m, b, i, j: jnp.where(b, v * (1 / 845), -0.5),

@@ -119,7 +119,10 @@ class OneCopy(Generic[S]):
         return running, _Told(symbol, array, knowledge, events, terminated, truncated, info)
 
 
-one_copy = cache(OneCopy)
+@cache
+def one_copy(env: Environment[Any, S]) -> OneCopy[S]:
+    """Of this world: one for all that are equal."""
+    return OneCopy(env)
 
 
 class _Told(NamedTuple):
