@@ -179,6 +179,7 @@ class PackFolder:
     def __init__(self, store: Store, configs: Sequence[Mapping[str, object]]) -> None:
         if not configs:
             raise BadInput("a pack must have at least one run")
+        self.root = store.root
         self.config: JsonObject = {"runs": plain(list(configs))}
         self.identity = digest(self.config)
         self.name = pack_name(self.config["runs"], self.identity)

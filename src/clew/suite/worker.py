@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from clew.learner.program_cache import use_program_cache
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
+from clew.suite.logs import Kind
 from clew.suite.planning import PackSpec, SuitePlan, plan
 from clew.suite.progress import OnProgress, PackProgress, ended, publishing
 from clew.suite.provenance import provenance
@@ -49,6 +50,8 @@ class WorkerConfig:
     """Seconds that a worker works for."""
     checkpoint_every: float = CHECKPOINT_EVERY
     """Seconds between checkpoints."""
+    logs: tuple[Kind, ...] = ()
+    """Logs to write while training: for TensorBoard, Weights & Biases, or both."""
     cache: bool = True
     """Keep compiled programs on disk, for the next worker."""
 
@@ -80,7 +83,9 @@ def run_worker(config: WorkerConfig, stop: Stop, watch: OnProgress | None = None
     log = config.store / LOGS / "workers" / f"{name}.jsonl"
     store, watched = Store(config.store), watch or functools.partial(write_line, log)
     packs = plan(config.suite, store, config.pack_size)
-    outcome = work(store, packs, stop, watched, checkpoint_every=config.checkpoint_every)
+    outcome = work(
+        store, packs, stop, watched, checkpoint_every=config.checkpoint_every, logs=config.logs
+    )
     if watch is None:
         print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
     return outcome
@@ -94,10 +99,12 @@ def work(
     *,
     wait: bool = True,
     checkpoint_every: float = CHECKPOINT_EVERY,
+    logs: Sequence[Kind] = (),
 ) -> Outcome:
     """Train whatever is not done yet. With `wait`, stay until packs that others hold are done."""
     provenance()  # of now: a checkout may be changed while it trains
-    worker, waited = _Worker(store, packs, store.claims(), stop, watch, checkpoint_every), 0.0
+    worker = _Worker(store, packs, store.claims(), stop, watch, checkpoint_every, logs)
+    waited = 0.0
     while (todo := worker.todo()) and not stop.reason:
         if worker.go_through(todo):
             waited = 0.0
@@ -121,6 +128,7 @@ class _Worker:
     stop: Stop
     watch: OnProgress
     checkpoint_every: float
+    logs: Sequence[Kind]
     revision: int = 0
     left: list[tuple[PackSpec, PackFolder]] = dataclasses.field(default_factory=list)
     """Packs that have not ended, as far as this worker has seen."""
@@ -180,7 +188,7 @@ class _Worker:
             return
         watch = publishing(lease, self.watch, [run.name for run in folder.runs])
         try:
-            train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every)
+            train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every, self.logs)
             return
         except LeaseLost:
             return  # somebody else has it, and will finish it

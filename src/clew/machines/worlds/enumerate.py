@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import random
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
@@ -50,6 +51,8 @@ class Walker(abc.ABC, Generic[S]):
         self.names: tuple[str, ...] = ()
         self.seen: dict[Hashable, int] = {}
         """The observations so far, numbered."""
+        self.words: Callable[[int], str] = lambda symbol: f"o{symbol}"
+        """What an observation that is a symbol is called."""
 
     @abc.abstractmethod
     def step(self, states: Sequence[S]) -> list[list[tuple[Taken, S]]]:
@@ -162,7 +165,7 @@ def _pomdp(table: _Table[S], begins: Sequence[First[S]], discount: Fraction, nam
     return Pomdp(
         states=(*(_called(mode, key) for mode, key in index), END),
         actions=walker.actions,
-        observations=(*(_seen(symbol, i) for symbol, i in walker.seen.items()), END),
+        observations=(*_names(walker), END),
         start=tuple(Begin(s, o, p) for (s, o), p in start.items()),
         steps=(*steps, *[last] * (len(table.ends) + 1)),
         discount=discount,
@@ -177,5 +180,18 @@ def _called(mode: str, key: Key) -> str:
     return words if mode == "on" else f"{words} (over)"
 
 
-def _seen(symbol: Hashable, number: int) -> str:
-    return f"o{symbol}" if isinstance(symbol, int) else f"view {number}"
+def _names(walker: Walker[S]) -> Iterator[str]:
+    """Observations as people read them; a name that comes twice gets its number."""
+    names = [
+        walker.words(symbol) if isinstance(symbol, int) else _short(symbol) or f"view {number}"
+        for symbol, number in walker.seen.items()
+    ]
+    often = Counter([*names, END])
+    for number, name in enumerate(names):
+        yield name if often[name] == 1 else f"{name} ({number})"
+
+
+def _short(symbol: Hashable) -> str:
+    """A few numbers, written out; nothing for anything longer."""
+    text = str(symbol) if isinstance(symbol, tuple) else ""
+    return text if len(text) <= 24 else ""

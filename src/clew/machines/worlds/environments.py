@@ -37,11 +37,14 @@ def from_env(
 
     world: Environment = envs.make(env) if isinstance(env, str) else env  # type: ignore[assignment]
     known = world.enumeration(priced_events(world, options.get("reward", "sparse")))
-    note = ""
+    notes: list[str] = []
+    draws = 0
     if known is not None:
         latent = latent or known.variables
+        options.setdefault("words", known.seen)
         if "levels" not in options:
-            options["levels"], note = known.levels(), known.note
+            options["levels"], draws = known.levels(), known.draws
+            notes += [known.note] if known.note else []
     if latent is None or "levels" not in options:
         raise BadInput(
             f"{type(world).__name__} needs latent=… and levels=…, as it has no enumeration of "
@@ -49,7 +52,24 @@ def from_env(
         )
     options.setdefault("name", repr(world))
     pomdp = from_world(world, latent, **options)
-    return dataclasses.replace(pomdp, notes=(*pomdp.notes, note)) if note else pomdp
+    if outlasts(pomdp, world.horizon):
+        notes.append(f"the time limit of {world.horizon:,} steps is left out")
+    return dataclasses.replace(pomdp, notes=(*pomdp.notes, *notes), draws=draws)
+
+
+def outlasts(pomdp: Pomdp, steps: int) -> bool:
+    """Whether an episode can go on for more than so many steps."""
+    now = {begin.state for begin in pomdp.start}
+    seen: set[frozenset[int]] = set()
+    for _ in range(steps):
+        key = frozenset(now)
+        if key in seen:
+            return True
+        seen.add(key)
+        now = {b.state for s in now for row in pomdp.steps[s] for b in row} - pomdp.terminal
+        if not now:
+            return False
+    return True
 
 
 def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:

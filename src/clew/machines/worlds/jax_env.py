@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import jax
@@ -28,9 +28,12 @@ def from_world(
     discount: NumberLike = "99/100",
     limit: int = LIMIT,
     name: str = "",
+    words: Callable[[int], str] | None = None,
 ) -> Pomdp:
     """Enumerate a world from its levels and their probabilities."""
-    return walked(JaxWalker(env, variables, env.prices(reward)), levels, discount, limit, name)
+    walker = JaxWalker(env, variables, env.prices(reward))
+    walker.words = words or walker.words
+    return walked(walker, levels, discount, limit, name)
 
 
 def walked(
