@@ -6,9 +6,11 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 
 from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
+from clew.plugins import FLAG, use_modules
 from clew.validate import BadInput, one_of, printable
 
 __all__ = ["COMMANDS", "main", "register"]
@@ -18,7 +20,8 @@ QUESTION = "Will an exploration bonus help this agent on this task, or is memory
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `clew` command; without arguments, those of the process."""
-    command, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    words, modules = split_modules(sys.argv[1:] if arguments is None else arguments)
+    command, *rest = words or ["--help"]
     if command in ("-h", "--help"):
         print(overview())
         return
@@ -27,8 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(version_text())
         return
-    typed.set((command, *rest))
+    typed.set((command, *rest, *(word for name in modules for word in (FLAG, name))))
     try:
+        use_modules(modules, Path.cwd())
         function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
         parameters = inspect.signature(function).parameters.values()
         if rest or any(parameter.default is parameter.empty for parameter in parameters):
@@ -42,6 +46,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def split_modules(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words without `--module NAME` or `--module=NAME`, which every command has; the names."""
+    rest: list[str] = []
+    names: list[str] = []
+    given = iter(words)
+    for word in given:
+        flag, mark, value = word.partition("=")
+        if flag != FLAG:
+            rest.append(word)
+        else:
+            names.append(value if mark else next(given, ""))
+    return rest, names
 
 
 def overview() -> str:
@@ -58,7 +76,11 @@ def overview() -> str:
         for name in names
     ]
     begin = ("usage: clew COMMAND [ARGUMENTS]", "", QUESTION, "", "commands:")
-    end = ("", "`clew COMMAND --help` explains a command's arguments. `clew demo` is a first try.")
+    end = (
+        "",
+        "`clew COMMAND --help` explains a command's arguments. `clew demo` is a first try.",
+        f"`{FLAG} NAME`, with any command, imports a module of yours that registers more.",
+    )
     return "\n".join([*begin, *lines, *end])
 
 

@@ -33,8 +33,8 @@ class StoredQuestion(TypedDict):
 class StoredProbes(TypedDict):
     """The content of probe.json."""
 
-    protocol: dict[str, int]
-    """Version, episodes and seed."""
+    protocol: dict[str, int | str]
+    """Version, episodes and seed; the latent, if it is not the world's own."""
     agent: str
     """Digest of the weights that were probed."""
     when: str

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.learner.program_cache import use_program_cache
+from clew.plugins import UserModule, modules_in_use, use_again
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
 from clew.suite.logs import Kind
 from clew.suite.planning import PackSpec, SuitePlan, plan
@@ -52,6 +53,8 @@ class WorkerConfig:
     """Seconds between checkpoints."""
     logs: tuple[Kind, ...] = ()
     """Logs to write while training: for TensorBoard, Weights & Biases, or both."""
+    modules: tuple[UserModule, ...] = dataclasses.field(default_factory=modules_in_use)
+    """To be imported first: they register what the suite names."""
     cache: bool = True
     """Keep compiled programs on disk, for the next worker."""
 
@@ -77,6 +80,7 @@ def run_worker(config: WorkerConfig, stop: Stop, watch: OnProgress | None = None
 
     Where nobody watches, progress goes into a log in the store.
     """
+    use_again(config.modules)
     if config.cache:
         use_program_cache()
     name = f"{socket.gethostname()}-{os.getpid()}"
