@@ -64,7 +64,7 @@ def test_without_a_word_it_helps() -> None:
         ("run", "SUITE"), ("train", "ENVIRONMENT"), ("status", "[STORE]"), ("show", "RUN"),
         ("report", "[STORE|FILE]"), ("export", "[STORE|FILE]"), ("probe", "SUITE"),
         ("merge", "FROM INTO"), ("classify", "NAME"), ("list", "[NAME]"), ("bench", "{train}"),
-        ("demo", ""),
+        ("demo", ""), ("new", "world|memory|bonus|suite NAME"),
     ],
 )  # fmt: skip
 def test_help_names_what_is_meant(command: str, shown: str) -> None:

@@ -1,8 +1,8 @@
-"""Two workers at the study's size, killed again and again: `python -m tests.suite.soak FOLDER 60`.
+"""Two workers at the study's size, killed again and again: `python -m tests.suite.soak NEW 60`.
 
 Trains one suite undisturbed, then again and again for so many minutes, while every 20 to 60 seconds
 a process (a worker, or the one that started them) is killed with −9; each time to its end, which
-must be the same bytes. Prints what was done.
+must be the same bytes. Prints what was done. A third number is that of periods of each run.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class Soak:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True)
-    print(Soak(folder, seeds=6, periods=60, wait=WAIT).run(float(sys.argv[2])))
+    periods = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+    print(Soak(folder, seeds=4, periods=periods, wait=WAIT).run(float(sys.argv[2])))
 
 
 if __name__ == "__main__":
