@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,28 @@ def test_another_classifier_asks_again(
     tmp_path: Path, proved: TaskVerdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept(tmp_path, proved)
-    monkeypatch.setattr(module, "classifier", lambda environment: "another")
+    monkeypatch.setattr(module, "classifier", lambda: "another")
     assert known(tmp_path, proved).summary is None
+
+
+def test_worlds_from_outside_are_decided_again(
+    tmp_path: Path, proved: TaskVerdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their code may have changed: no verdict on them is kept, nor believed."""
+    file = kept(tmp_path, proved)
+    monkeypatch.setattr(module, "_from_outside", lambda task: True)
+    assert known(tmp_path, proved).summary is None
+    file.unlink()
+    monkeypatch.setattr(module, "ask", lambda tasks, seconds: {proved.task.key: proved})
+    assert known(tmp_path, proved).summary == proved.summary
+    assert not file.exists()
+
+
+def test_a_world_that_is_not_here(tmp_path: Path, proved: TaskVerdict) -> None:
+    absent = replace(proved, task=replace(proved.task, environment="Mine"))
+    assert known(tmp_path, absent).refused.startswith(
+        "there is no environment 'Mine' here: install"
+    )
 
 
 def test_the_classifier_is_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +122,6 @@ def test_the_classifier_is_its_sources(tmp_path: Path, monkeypatch: pytest.Monke
 
     def now(text: str) -> str:
         file.write_text(text)
-        return module.classifier.__wrapped__("TinyReproduce")
+        return module.classifier.__wrapped__()
 
     assert now("x = 1") == now("x = 1") != now("x = 2")

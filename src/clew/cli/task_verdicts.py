@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -15,6 +14,7 @@ import clew
 from clew.envs.registry import environments, hosted
 from clew.loading import load
 from clew.machines.tasks import TaskSpec, TaskVerdict, ask, shipped
+from clew.plugins import FLAG
 from clew.store import CannotWrite, Damaged
 from clew.store.documents import Header, read_document, write_document
 from clew.validate import BadInput
@@ -27,24 +27,32 @@ Tasks = Mapping[tuple[str, str], TaskSpec]
 
 
 def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
-    """A verdict for every task; those decided now are kept in the store for the next time."""
+    """A verdict for every task; those decided now are kept in the store for the next time.
+
+    Not so of worlds from outside, whose code may have changed by then.
+    """
     known = {**_kept(store), **shipped()}
     new = {
         task.key: task
         for task in tasks.values()
-        if task.key not in known and not hosted(task.environment)
+        if task.environment in environments.names() and task.key not in known
     }
     found = ask(list(new.values()), seconds)
-    if found:
-        keep(store, {**_kept(store), **found})
+    if lasting := {key: one for key, one in found.items() if not _from_outside(one.task)}:
+        keep(store, {**_kept(store), **lasting})
     known |= found
     return {name: known.get(task.key, _undecided(task, seconds)) for name, task in tasks.items()}
+
+
+def _from_outside(task: TaskSpec) -> bool:
+    known = task.environment in environments.names()
+    return known and bool(environments[task.environment].origin)
 
 
 def keep(store: Path, verdicts: Mapping[str, TaskVerdict]) -> None:
     """Write them into a store, each with what decided it."""
     plain = [  # as text: documents sort their keys, and a page lists them in their order
-        {"by": classifier(verdict.task.environment), "finding": json.dumps(asdict(verdict))}
+        {"by": classifier(), "finding": json.dumps(asdict(verdict))}
         for verdict in verdicts.values()
     ]
     try:
@@ -54,20 +62,22 @@ def keep(store: Path, verdicts: Mapping[str, TaskVerdict]) -> None:
 
 
 @cache
-def classifier(environment: str) -> str:
-    """What decides about a world, by content: the package's sources, and the world's own."""
+def classifier() -> str:
+    """What decides, by content: the package's sources."""
     package = Path(clew.__file__).parent
-    files = {file for folder in DECIDES for file in (package / folder).rglob("*.py")}
-    if environment in environments.names():
-        module = sys.modules.get(environments[environment].identity.split(":")[0])
-        if module is not None and module.__file__ is not None:
-            files.add(Path(module.__file__))
+    files = (file for folder in DECIDES for file in (package / folder).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
     if hosted(task.environment):
         return TaskVerdict(task, refused="A Gymnasium environment does not list its states")
+    if task.environment not in environments.names():
+        return TaskVerdict(
+            task,
+            refused=f"there is no environment {task.environment!r} here: install the package that "
+            f"offers it, or name the module that registers it, {FLAG} NAME",
+        )
     refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
     return TaskVerdict(task, refused=refused)
 
@@ -82,7 +92,7 @@ def _kept(store: Path) -> dict[str, TaskVerdict]:
     for entry in entries:
         with contextlib.suppress(ValueError, KeyError, RecursionError):
             verdict = _verdict(load(json.loads(entry.finding), dict[str, object], "finding"))
-            if entry.by == classifier(verdict.task.environment):
+            if entry.by == classifier() and not _from_outside(verdict.task):
                 found[verdict.task.key] = verdict
     return found
 

@@ -48,7 +48,7 @@ def train_here(
     packs = plan(config.suite, store, config.pack_size)
     _log_finished(config, store, console)
     runs = f"{len(config.suite.runs())} runs in {len(packs.packs)} packs"
-    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    _begin(console, config, runs)
     bars = ProgressBars(console, packs.periods, as_json)
     stopped, failures = _train(config, store, packs, workers, bars)
     return _conclude(config, store, bars, stopped, failures, demo)
@@ -64,8 +64,7 @@ def train_on_cluster(
     if retry:
         retry_failed(config.suite, store, config.pack_size)
     _log_finished(config, store, console)
-    runs = f"{len(config.suite.runs())} runs"
-    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    _begin(console, config, f"{len(config.suite.runs())} runs")
     watcher, stop = ProgressWatcher(store, config.suite), Stop()
     bars = ProgressBars(console, watcher.periods, as_json)
 
@@ -82,6 +81,12 @@ def train_on_cluster(
         failures = launch(config, resources, stop, show)
         show("")
     return _conclude(config, store, bars, stop.reason, failures)
+
+
+def _begin(console: Console, config: WorkerConfig, runs: str) -> None:
+    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    for module in config.modules:
+        say(console, f"with the module {module.name} ({sys.modules[module.name].__file__})")
 
 
 def stay_off_devices() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
 from clew.store.canonical import JsonObject
 from clew.suite.logs import Kind, PackLogs, Row, rows_of
-from clew.suite.planning import SPENT, PackSpec
+from clew.suite.planning import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
-from clew.suite.provenance import provenance
+from clew.suite.provenance import origins, provenance
+from clew.suite.resuming import RECORD, SPENT, STATE
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 
-STATE, RECORD = "state/", "record/"
 SCORES = ("bonus", "normalised")
 CHECKPOINT_EVERY = 120.0
 """Seconds of training that a crash may cost."""
@@ -38,6 +38,7 @@ def train_pack(
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
     pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
+    brought = [origins(run) for run in planned.runs]  # of now: its files may change meanwhile
     done, state, history = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
@@ -63,10 +64,10 @@ def train_pack(
                     watch(meter.now("stopped"))
                     return False
         assert state is not None
-        _write(planned, folder, pack, state, history, lease, meter.compiled)
+        _write(planned, brought, folder, pack, state, history, lease, meter.compiled)
         log.end = "complete"
     folder.checkpoints.clear()
-    watch(meter.now("finished"))
+    watch(meter.now("diverged" if np.all(np.asarray(state.diverged) >= 0) else "finished"))
     return True
 
 
@@ -96,6 +97,7 @@ def _checkpoint(state: TrainState, history: History) -> Named:
 
 def _write(
     planned: PackSpec,
+    brought: Sequence[Mapping[str, str]],
     folder: PackFolder,
     pack: Pack,
     state: TrainState,
@@ -110,7 +112,8 @@ def _write(
     for i, run in enumerate(folder.runs):
         if run.finished():
             continue  # this pack was retried for another run's sake
-        kept: JsonObject = {"provenance": about, "lease": lease}
+        made = {**about, "from": brought[i]} if brought[i] else about
+        kept: JsonObject = {"provenance": made, "lease": lease}
         curve, diagnostics = history.curve(i), _diagnostics(planned, history, i)
         kept |= {"curve": curve, "diagnostics": diagnostics}
         if (when := int(state.diverged[i])) >= 0:
