@@ -2,7 +2,9 @@
 
     python benchmarks/demo_sets.py --sets 20
 
-Prints each agent's answers with how many sets gave them, and the range of its gain from E3B.
+Prints each agent's answers with how many sets gave them, and the range of its gain from E3B. With
+--out, the tail means are added to a table; `--sets 0 --out TABLE` says what is in one, so that
+processes with other seeds (--first-set) may share the work.
 """
 
 from __future__ import annotations
@@ -10,51 +12,68 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from clew.analysis.answer import Answer, of_task
-from clew.analysis.stats.task import Pair, Task, Values
+from clew.analysis.answer import Answer
+from clew.analysis.answer import of_task as of
+from clew.analysis.stats.task import Task
 from clew.learner import Pack, train
 from clew.suite import find_suite
 from clew.suite.planning import group_by_program
 
+ARM = ["environment", "reward", "architecture", "bonus"]
 
-def trained(sets: int) -> dict[tuple[str, str], dict[Pair, Values]]:
-    """By task and arm: tail means [set, seed]."""
+
+def trained(sets: int, first_set: int) -> pd.DataFrame:
+    """A line a run: its task, its arm, its set, its seed in it, its tail mean."""
     suite = find_suite("demo")
     seeds = len(suite.blocks[0].seed_list)
-    blocks = [dataclasses.replace(block, seeds=seeds * sets) for block in suite.blocks]
-    found: dict[tuple[str, str], dict[Pair, Values]] = defaultdict(dict)
+    chosen = range(first_set * seeds, (first_set + sets) * seeds)
+    blocks = [dataclasses.replace(block, seeds=list(chosen)) for block in suite.blocks]
+    rows = []
     for bonus, runs in group_by_program(dataclasses.replace(suite, blocks=blocks)):
         program = runs[0].program(*bonus)
         pack = Pack.join([Pack.single(program, r.seed, r.reward, r.knobs) for r in runs])
         history = train(pack, steps=runs[0].steps)
         for run, mean in zip(runs, history.tail_mean, strict=True):
-            arms = found[run.environment, run.reward]
-            arm = (run.architecture, run.bonus)
-            arms.setdefault(arm, np.zeros((sets, seeds)))[divmod(run.seed, seeds)] = mean
+            task_and_arm = (run.environment, run.reward, run.architecture, run.bonus)
+            rows.append((*task_and_arm, *divmod(run.seed, seeds), mean))
         print(runs[0].environment, runs[0].architecture, "trained", flush=True)
-    return found
+    return pd.DataFrame(rows, columns=[*ARM, "set", "seed", "tail_mean"])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", type=int, default=20)
-    sets = parser.parse_args().sets
-    for (environment, reward), arms in trained(sets).items():
+    parser.add_argument("--first-set", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="table to add to")
+    args = parser.parse_args()
+    found = trained(args.sets, args.first_set) if args.sets else pd.DataFrame()
+    if args.out:
+        before = [pd.read_csv(args.out)] if args.out.exists() else []
+        found = pd.concat([*before, *([found] if len(found) else [])])
+        found.to_csv(args.out, index=False)
+    for (environment, reward), of_task in found.groupby(ARM[:2], sort=False):
         by_agent: dict[str, list[Answer]] = defaultdict(list)
-        for i in range(sets):
-            mine = {arm: np.sort(values[i]) for arm, values in arms.items()}
-            for answer in of_task(Task(environment, reward, mine)):
+        for _, of_set in of_task.groupby("set"):
+            arms = {
+                arm: np.sort(runs.tail_mean.to_numpy())
+                for arm, runs in of_set.groupby(ARM[2:], sort=False)
+            }
+            for answer in of(Task(environment, reward, arms)):
                 by_agent[answer.agent].append(answer)
-        for agent, found in by_agent.items():
-            gains = [a.effect.interval.estimate for a in found]
-            halves = [(a.effect.interval.high - a.effect.interval.low) / 2 for a in found]
+        for agent, answers in by_agent.items():
+            gains = [a.effect.interval.estimate for a in answers]
+            halves = [(a.effect.interval.high - a.effect.interval.low) / 2 for a in answers]
             print(environment, agent, f"gain {min(gains):+.2f} to {max(gains):+.2f},",
                   f"half an interval {np.mean(halves):.3f} on average;",
-                  dict(Counter(a.effect.said for a in found)),
-                  dict(Counter(a.held_back_by for a in found)))  # fmt: skip
+                  dict(Counter(a.effect.said for a in answers)),
+                  dict(Counter(a.held_back_by for a in answers)))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from clew import envs
 from clew.bonuses import Transitions
@@ -61,7 +62,11 @@ def measure(pack: Pack, run: Any, state: Any) -> None:
         "rollout", 1, partial(collect_rollout, program), agent, runner, key
     )
     _, valued = timed("values", 1, partial(critic_values, program), agent, after, rollout)
-    seen = Transitions(rollout.obs, rollout.first, rollout.action, rollout.next_obs)
+    ended = rollout.terminated | rollout.truncated
+    following = jnp.concatenate((rollout.obs[1:], after.running.obs[None]))
+    seen = Transitions(
+        rollout.obs, rollout.first, rollout.action, rollout.next_obs, ended, following
+    )
     timed(
         "bonus, and its training",
         1,
@@ -70,7 +75,6 @@ def measure(pack: Pack, run: Any, state: Any) -> None:
         seen,
     )
     reward = priced(run.prices, rollout.events)
-    ended = rollout.terminated | rollout.truncated
     advantage = advantages(reward, valued, rollout.terminated, ended, run.gamma, s.gae_lambda)
     batch = ppo.Batch(
         rollout.obs,

@@ -18,19 +18,29 @@ import argparse
 import csv
 import datetime
 import json
-import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from clew import bonuses, envs, memory
-from clew.learner import History, Knobs, Pack, Program, Settings, periods
+from clew.learner import History, Knobs, Pack, Program, Settings, TrainState, periods
 from clew.suite.library.paper import MEMORY_S13, MYSTERY_PATH, TINY_REPRODUCE
 from clew.suite.provenance import provenance
 
 BLOCKS = (MYSTERY_PATH.keywords, MEMORY_S13.keywords, TINY_REPRODUCE.keywords)
 STUDY = {block["environment"]: block for block in BLOCKS}
 Table = list[dict[str, object]]
+
+
+class Arm(NamedTuple):
+    """One run of a pack."""
+
+    reward: str
+    bonus: str
+    bonus_options: str
+    knobs: str
+    seed: int
 
 
 def options(pairs: list[str]) -> dict[str, object]:
@@ -56,22 +66,37 @@ def train(args: argparse.Namespace, architecture: str, bonus: str, with_none: bo
     )
     knobs = {**block.get("knobs", {}), **options(args.knobs)}
     coefficients = {bonus: {}} | ({"none": {"bonus_coef": 0.0}} if with_none else {})
+    chosen = " ".join(args.bonus_options)
     arms = [
-        (reward, name, seed)
+        Arm(reward, name, chosen if name != "none" else "", " ".join(args.knobs), seed)
         for reward in args.rewards
         for name in sorted(coefficients)
         for seed in range(args.first_seed, args.first_seed + args.seeds)
     ]
     pack = Pack.join(
         [
-            Pack.single(program, seed, reward, Knobs(**{**knobs, **coefficients[name]}))
-            for reward, name, seed in arms
+            Pack.single(
+                program, arm.seed, arm.reward, Knobs(**{**knobs, **coefficients[arm.bonus]})
+            )
+            for arm in arms
         ]
     )
-    history, began, rows = History(program.settings), time.perf_counter(), []
-    for now in periods(pack, args.steps or block["steps"]):
+    return record(args, architecture, pack, arms)
+
+
+def record(
+    args: argparse.Namespace,
+    architecture: str,
+    pack: Pack,
+    arms: list[Arm],
+    state: TrainState | None = None,
+) -> Table:
+    """Train a pack until its steps or its seconds are over."""
+    program, steps = pack.program, args.steps or STUDY[args.environment]["steps"]
+    history, rows = History(program.settings), []
+    for now in periods(pack, steps, state):
         history.add(now)
-        late = time.perf_counter() - began + now.seconds > args.seconds
+        late = history.seconds + now.seconds > args.seconds
         if now.period % 10 == 1:
             means = history.evaluations.success[:, -5:].mean(1).round(2).tolist()
             print(now.period, now.periods, f"{history.seconds:.0f}s", means, flush=True)
@@ -89,7 +114,7 @@ def table(
     args: argparse.Namespace,
     architecture: str,
     program: Program,
-    arms: list[tuple[str, str, int]],
+    arms: list[Arm],
     history: History,
 ) -> Table:
     """A line a run, of what its pack has recorded so far."""
@@ -101,6 +126,10 @@ def table(
         "late_entropy": rollouts.report.mean.entropy[:, -last * settings.eval_every :],
         "late_bonus": rollouts.normalised[:, -last * settings.eval_every :],
     }
+    episodes, successes = (
+        count[:, -last * settings.eval_every :].sum(1)
+        for count in (rollouts.episodes, rollouts.successes)
+    )
     if "fall" in program.env.event_names:
         falls = program.env.event_names.index("fall")
         late["late_falls"] = evaluations.events[:, -last:, falls]
@@ -113,13 +142,13 @@ def table(
             "jax": about["jax"],
             "environment": args.environment,
             "environment_options": " ".join(args.environment_options),
-            "reward": reward,
+            "reward": arm.reward,
             "architecture": architecture,
-            "bonus": name,
-            "bonus_options": " ".join(args.bonus_options) if name != "none" else "",
+            "bonus": arm.bonus,
+            "bonus_options": arm.bonus_options,
             "settings": " ".join(args.settings),
-            "knobs": " ".join(args.knobs),
-            "seed": seed,
+            "knobs": arm.knobs,
+            "seed": arm.seed,
             "steps": settings.period * periods,
             "tail_mean": round(float(history.tail_mean[run]), 4),
             "first_success": int(history.first_success[run]),
@@ -128,6 +157,7 @@ def table(
                 name: round(float(late[name][run].mean()), 4) if name in late else ""
                 for name in ("late_length", "late_falls", "late_entropy", "late_bonus")
             },
+            "late_sampled": round(float(successes[run] / max(episodes[run], 1)), 4),
             "runs_in_pack": len(arms),
             "pack_seconds": round(history.seconds, 1),
             "evaluation_steps": settings.period,
@@ -137,7 +167,7 @@ def table(
                 for share in evaluations.success[run]
             ),
         }
-        for run, (reward, name, seed) in enumerate(arms)
+        for run, arm in enumerate(arms)
     ]
 
 
@@ -145,12 +175,13 @@ def show(rows: Table) -> None:
     """A line an arm."""
     arms: dict[tuple[object, ...], Table] = {}
     for row in rows:
-        arms.setdefault((row["reward"], row["architecture"], row["bonus"]), []).append(row)
+        names = ("reward", "architecture", "bonus", "bonus_options", "knobs")
+        arms.setdefault(tuple(row[name] for name in names), []).append(row)
     for arm, runs in arms.items():
         tails = np.array([row["tail_mean"] for row in runs], float)
         late = {
             name: np.mean([float(str(row[f"late_{name}"])) for row in runs]).round(2)
-            for name in ("length", "falls", "entropy", "bonus")
+            for name in ("length", "falls", "entropy", "bonus", "sampled")
             if runs[0][f"late_{name}"] != ""
         }
         steps, seconds = runs[0]["steps"], runs[0]["pack_seconds"]
@@ -165,8 +196,9 @@ def add(folder: Path, rows: Table) -> None:
     first = len(before.read_text().splitlines()) - 1 if before.exists() else 0
     numbered = [{"run": first + i, **row} for i, row in enumerate(rows)]
     curve = ("run", "evaluation_steps", "evaluation_episodes", "successes")
+    elsewhere = {*curve[1:], "late_sampled"}
     for name, columns in (
-        ("runs.csv", [column for column in numbered[0] if column not in curve[1:]]),
+        ("runs.csv", [column for column in numbered[0] if column not in elsewhere]),
         ("curves.csv", curve),
     ):
         new = not (folder / name).exists()
@@ -177,24 +209,30 @@ def add(folder: Path, rows: Table) -> None:
             table.writerows(numbered)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("environment", choices=STUDY)
-    parser.add_argument("rewards", nargs="+")
-    parser.add_argument("--architectures", nargs="+", default=list(memory.names()))
-    parser.add_argument("--bonuses", nargs="+", default=["none"])
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=0)
+def with_shared(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """With what any pack of the study may be given."""
     parser.add_argument("--steps", type=int, help="the study's if not given")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each pack")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="of training, for each pack"
+    )
     parser.add_argument("--environment-options", nargs="*", default=[])
     parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
-    parser.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
-    parser.add_argument("--bonus-options", nargs="*", default=[], help="such as ridge=0.1")
     parser.add_argument("--out", type=Path, help="folder of results to add to")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    description = argparse.RawDescriptionHelpFormatter
+    args_of = argparse.ArgumentParser(description=__doc__, formatter_class=description)
+    args_of.add_argument("environment", choices=STUDY)
+    args_of.add_argument("rewards", nargs="+")
+    args_of.add_argument("--architectures", nargs="+", default=list(memory.names()))
+    args_of.add_argument("--bonuses", nargs="+", default=["none"])
+    args_of.add_argument("--bonus-options", nargs="*", default=[], help="such as ridge=0.1")
+    args_of.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
+    args_of.add_argument("--seeds", type=int, default=10)
+    args_of.add_argument("--first-seed", type=int, default=0)
+    args = with_shared(args_of).parse_args()
     paid = [bonus for bonus in args.bonuses if bonus != "none"]
     for architecture in args.architectures:
         for i, bonus in enumerate(paid or ["none"]):

@@ -48,10 +48,15 @@ def flags() -> Iterator[None]:
 def compiled_programs() -> Iterator[None]:
     """Forget a file's programs after it: thousands of them use up a process's memory maps."""
     yield
-    from clew.learner import execution
+    from clew.learner import execution, host_actor, hosted
 
     caches = (
-        execution._init_one,
+        hosted._begin_rollout,
+        hosted._learn,
+        host_actor.compiled_table,
+        host_actor.compiled_sample,
+        host_actor.compiled_choose,
+        execution.init_one,
         execution._train_one,
         execution._init_vmapped,
         execution._train_vmapped,

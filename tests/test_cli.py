@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 import clew
@@ -63,7 +64,7 @@ def test_without_a_word_it_helps() -> None:
         ("run", "SUITE"), ("train", "ENVIRONMENT"), ("status", "[STORE]"), ("show", "RUN"),
         ("report", "[STORE|FILE]"), ("export", "[STORE|FILE]"), ("probe", "SUITE"),
         ("merge", "FROM INTO"), ("classify", "NAME"), ("list", "[NAME]"), ("bench", "{train}"),
-        ("demo", ""),
+        ("demo", ""), ("new", "world|memory|bonus|suite NAME"),
     ],
 )  # fmt: skip
 def test_help_names_what_is_meant(command: str, shown: str) -> None:
@@ -101,8 +102,18 @@ def test_looking_needs_no_jax() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_JAX, str(store)], check=True)
 
 
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"{sys.executable} -m clew --help | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_version() -> None:
-    assert called("--version").out.strip() == f"clew {clew.__version__}"
+    first, *rest = called("--version").out.splitlines()
+    assert first == f"clew {clew.__version__}"
+    assert f"jax {jax.__version__}" in rest[1]
+    assert "devices: cpu" in rest[2]
+    assert "report (pandas" in rest[3]
 
 
 @pytest.mark.parametrize(

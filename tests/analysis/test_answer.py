@@ -20,6 +20,7 @@ from clew.analysis import Results, Statistics, advice, answers, reason
 from clew.analysis.advice import bottleneck, line
 from clew.analysis.answer import Answer, held_back_by, of_task
 from clew.analysis.stats.effects import EQUIVALENT_SEEDS, SEEDS, Said, effect, seeds_needed
+from clew.analysis.stats.intervals import mean_interval
 from clew.analysis.stats.task import Task, Values
 from clew.validate import BadInput
 
@@ -195,6 +196,40 @@ def test_floor_and_ceiling_are_not_the_same_null() -> None:
     assert (low.held_back_by, high.held_back_by) == ("cannot be told", "nothing")
     assert "no better than the agent without a memory" in reason(low)
     assert "hardly ever succeeds" in reason(low)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        ([0.21, 0.25, 0.24], "Probes find what must be remembered in its memory (AUC +.23"),
+        ([0.0, 0.01, -0.01], "Probes do not find what must be remembered in its memory"),
+        ([-0.1, 0.2, 0.3], ""),
+        ([0.3], ""),
+    ],
+)
+def test_probes_are_hints_where_memory_was_not_given(seeds: list[float], words: str) -> None:
+    decoded = {("Maze", "sparse", "GRU", "none"): mean_interval(np.array(seeds), inside=(-1, 1))}
+    alone = table(GRU_none=(0.5, 0.05), GRU_e3b=(0.5, 0.05))
+    (found,) = answers(Statistics(alone, decoded=decoded))
+    assert ("Probes" in reason(found)) == bool(words)
+    assert words in reason(found)
+    given_too = table(GRU_none=(0.5, 0.05), GRU_e3b=(0.5, 0.05), Given_none=(0.5, 0.05))
+    (found,) = answers(Statistics(given_too, decoded=decoded))
+    assert "Probes" not in reason(found)
+
+
+def test_agents_and_bonuses_of_a_task_are_corrected_together() -> None:
+    """A gain that one agent alone would show is not shown as one of five; controls count."""
+    arms = {"GRU_none": (0.5, 0.09), "GRU_e3b": (0.62, 0.09)}
+    assert answer(**arms).effect.said == HELPS
+    p = answer(**arms).effect.p
+    even = {
+        f"{a}_{b}": (0.5, 0.09) for a in ("LSTM", "Memoryless", "Given") for b in ("none", "e3b")
+    }
+    found = answers(Statistics(table(**arms, **even, GRU_noveld=(0.5, 0.09))))
+    (mine,) = [a for a in found if (a.agent, a.bonus) == ("GRU", "e3b")]
+    assert mine.effect.p == pytest.approx(5 * p)
+    assert mine.effect.said == OPEN
 
 
 def test_few_seeds_say_how_many_would_tell() -> None:

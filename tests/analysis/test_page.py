@@ -14,8 +14,9 @@ from clew.analysis.report.answer_grid import EFFECTS, HELD
 from clew.analysis.report.four_arms_svg import swarm
 from clew.analysis.report.glossary import TERMS, with_terms
 from clew.analysis.report.task_names import TaskNames
+from clew.analysis.stats.intervals import Interval
 from clew.analysis.summary import FEW, NO_ANSWER, NOT_TESTED, lines, overall
-from clew.analysis.verdict import RULES
+from clew.analysis.verdict import RULES, judge
 from tests.analysis.test_answer import table
 
 EVEN = "GRU: E3B does not matter, +.00 ["
@@ -160,6 +161,22 @@ def test_harm_is_called_harm() -> None:
     (levelled,) = verdicts(Statistics(better_ones))
     assert (levelled.pattern, levelled.tone) == ("equalise", "harm")
     assert levelled.heading == "harms LSTM and RetNet, so memories are more alike"
+
+
+def test_only_a_shift_that_matters_is_one() -> None:
+    far = Interval(0.0, -0.03, 0.03, (9,), "t")
+    mattering = Interval(0.06, 0.04, 0.08, (9,), "t")
+    tiny = Interval(0.02, 0.01, 0.03, (9,), "t")
+    assert judge(far, mattering, 1.0, 1.0) == "shift"
+    assert judge(far, tiny, 1.0, 1.0) == "null"
+
+
+def test_controls_are_named_only_where_trained() -> None:
+    both = words(made(four(0.2, 0.8, 0.2, 0.8)))
+    none = words(made(table(GRU_none=(0.2, 0.02), GRU_e3b=(0.8, 0.02))))
+    assert "Given (given memory)" in both
+    assert "Memoryless (no memory)" not in both
+    assert "Given (given memory)" not in none
 
 
 def test_one_memory_has_no_differences() -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from clew.analysis import Results, Statistics, published, published_success
 from clew.analysis.stats.curves import steps_to_sustain
 from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
-from clew.analysis.tables.grid import tex, word
+from clew.analysis.tables.gains import gain_table
+from clew.analysis.tables.grid import csv_text, tex, word
 from clew.analysis.tables.success import success_tables
 from clew.analysis.tables.training import (
     cost_table,
@@ -68,6 +69,14 @@ def test_every_table_is_made_and_written(tmp_path: Path) -> None:
     assert {p.suffix for p in paths} == {".md", ".tex", ".csv", ".html"}
     again = {p.name: p.read_bytes() for p in write(few, tmp_path)}
     assert again == {p.name: p.read_bytes() for p in paths}
+
+
+def test_both_ends_of_an_interval_are_exported() -> None:
+    few = Statistics(published().only(environment="MysteryPath-Grid"))
+    text = csv_text(gain_table(few))
+    for gain in few.tasks[0].gains:
+        assert f"[{gain.interval.low}, {gain.interval.high}]" in text
+        assert f"[{gain.bootstrap.low}, {gain.bootstrap.high}]" in text
 
 
 def test_samples_counts_the_seeds_that_got_there() -> None:

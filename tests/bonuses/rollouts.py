@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from functools import cache, partial
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from hypothesis import strategies as st
 
 from clew import envs
 from clew.bonuses import Bonus, Transitions
@@ -16,6 +18,7 @@ from clew.envs import Environment
 from clew.envs.base import Rewards
 from clew.envs.observations import Observations
 from clew.layers import Mlp
+from clew.testing import bonus_laws
 
 # arrays that differ in one entry, in the order of entries, or in nothing but where a 1 is
 PALETTE = np.array(
@@ -86,20 +89,7 @@ def learn(bonus: Bonus, observations: Observations, state: Any, seen: Transition
     return bonus.learn(observations, state, seen, key)
 
 
-def wander(
-    rng: Any, observations: Observations, time: int, n_envs: int, resets: float
-) -> Transitions:
-    """Observations at random, episodes of any length; the first step begins one."""
-    symbols = len(PALETTE) if observations.table is None else len(observations.table)
-    first = rng.random((time, n_envs)) < resets
-    first[0] = True
-    obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
-    next_obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
-    next_obs[:-1] = np.where(first[1:], next_obs[:-1], obs[1:])
-    action = rng.integers(len(observations.env.action_names), size=(time, n_envs)).astype(np.int32)
-    if observations.table is None:
-        obs, next_obs = PALETTE[obs], PALETTE[next_obs]
-    return Transitions(*map(jnp.asarray, (obs, first, action, next_obs)))
+wander = partial(bonus_laws.wander, palette=PALETTE)
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3))
@@ -114,8 +104,9 @@ def play(env: Environment, key: Any, time: int, n_envs: int) -> Transitions:
         def step(carry: Any, now: Any) -> Any:
             running, first = carry
             after, result = envs.advance(env, levels, running, *now)
-            seen = Transitions(running.obs, first, now[0], result.obs)
-            return (after, result.terminated | result.truncated), seen
+            ended = result.terminated | result.truncated
+            seen = Transitions(running.obs, first, now[0], result.obs, ended, after.obs)
+            return (after, ended), seen
 
         start = (envs.begin(env, levels), jnp.bool_(True))
         return jax.lax.scan(step, start, (actions, jax.random.split(key, time)))[1]
@@ -125,7 +116,33 @@ def play(env: Environment, key: Any, time: int, n_envs: int) -> Transitions:
 
 def cut(seen: Transitions, at: int) -> tuple[Transitions, Transitions]:
     """Two rollouts, one after the other."""
-    return Transitions(*(x[:at] for x in seen)), Transitions(*(x[at:] for x in seen))
+    return jax.tree.map(lambda x: x[:at], seen), jax.tree.map(lambda x: x[at:], seen)
+
+
+def drawn(data: Any, observations: Observations, time: int, n_envs: int) -> Transitions:
+    """Two rollouts' worth; an episode may begin with the second, and often does not."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31), label="seed"))
+    frequency = data.draw(st.sampled_from([0.0, 0.05, 0.3, 1.0]), label="resets")
+    seen = wander(rng, observations, 2 * time, n_envs, frequency)
+    anew = data.draw(st.booleans(), label="second begins anew")
+    assert seen.ended is not None
+    first, ended = seen.first.at[time].set(anew), seen.ended.at[time - 1].set(anew)
+    return seen._replace(first=first, ended=ended)
+
+
+def earlier(seen: Transitions) -> np.ndarray:
+    """How often each next observation was visited before in its episode, by counting."""
+    obs, first, _, next_obs, *_ = map(np.asarray, seen)
+    times = np.zeros(first.shape, int)
+    for env in range(first.shape[1]):
+        known: Counter[Any] = Counter()
+        for t in range(len(first)):
+            if first[t, env]:
+                known = Counter([tuple(obs[t, env].ravel().tolist())])
+            name = tuple(next_obs[t, env].ravel().tolist())
+            times[t, env] = known[name]
+            known[name] += 1
+    return times
 
 
 def flat64(observations: Observations, obs: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from clew import bonuses
 from clew.bonuses import Transitions
+from clew.bonuses.boundary import last_steps
 from clew.bonuses.methods.e3b import E3B
 from clew.validate import BadInput
 from tests.bonuses.rollouts import (
@@ -34,20 +35,29 @@ TIME, ENVS = 24, 3
 SMALL: dict[str, Any] = {"features": 6, "hidden": 12}
 
 
-def ellipses(bonus: E3B, before: np.ndarray, first: np.ndarray, after: np.ndarray) -> np.ndarray:
+def ellipses(bonus: E3B, model: Any, observations: Any, seen: Transitions) -> np.ndarray:
     """The equation, inverting anew at every step."""
+    views = (seen.obs, seen.next_obs, seen.following)
+    before, after, begun = (mlp64(model.features, flat64(observations, o)) for o in views)
+    first, ended = np.asarray(seen.first), np.asarray(seen.ended)
+    empty = bonus.ridge * np.eye(bonus.features)
     time, n_envs = first.shape
     scores = np.zeros((time, n_envs))
     for env in range(n_envs):
         total = np.zeros(0)
         for t in range(time):
             if first[t, env]:
-                total = bonus.ridge * np.eye(bonus.features)
+                total = empty
                 if bonus.count_first:
                     total = total + np.outer(before[t, env], before[t, env])
             phi = after[t, env]
+            if bonus.boundary != "final" and ended[t, env]:
+                # as an environment that resets itself shows it: the next episode has begun
+                phi, total = begun[t, env], total if bonus.boundary == "stale" else empty
             scores[t, env] = phi @ np.linalg.inv(total) @ phi
             total = total + np.outer(phi, phi)
+    if bonus.boundary == "zero":
+        scores[ended] = 0
     return scores if bonus.max_score is None else np.minimum(scores, bonus.max_score)
 
 
@@ -58,6 +68,10 @@ def ellipses(bonus: E3B, before: np.ndarray, first: np.ndarray, after: np.ndarra
         ("TinyReproduce", {"count_first": False, "ridge": 0.1}),
         ("Unlisted", {"ridge": 0.3}),
         ("TinyReproduce", {"layers": 2, "max_score": 0.5}),
+        ("TinyReproduce", {"boundary": "stale", "count_first": False}),
+        ("TinyReproduce", {"boundary": "fresh", "ridge": 0.3, "max_score": 9.0}),
+        ("Unlisted", {"boundary": "fresh", "layers": 2}),
+        ("TinyReproduce", {"boundary": "zero"}),
     ],
 )
 @given(data=st.data())
@@ -69,14 +83,13 @@ def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject
     frequency = data.draw(st.sampled_from([0.0, 0.03, 0.3, 1.0]), label="resets")
     seen = wander(rng, observations, 2 * TIME, ENVS, frequency)
     at_cut = data.draw(st.booleans(), label="an episode begins with the second rollout")
-    seen = seen._replace(first=seen.first.at[TIME].set(at_cut))
+    seen = seen._replace(
+        first=seen.first.at[TIME].set(at_cut), ended=last_steps(seen).at[TIME - 1].set(at_cut)
+    )
 
     state = fresh(bonus, observations, ENVS)
     assert len(state.model.features.layers) == bonus.layers + 1
-    before, after = (
-        mlp64(state.model.features, flat64(observations, o)) for o in (seen[0], seen[3])
-    )
-    expected = ellipses(bonus, before, np.asarray(seen.first), after)
+    expected = ellipses(bonus, state.model, observations, seen)
     one, two = cut(seen, TIME)
     state, head = score(bonus, observations, state, one)
     _, tail = score(bonus, observations, state, two)
@@ -89,18 +102,14 @@ def test_what_was_seen_often_keeps_its_score(ridge: float, size: float) -> None:
     observations, bonus = observations_of("TinyReproduce"), E3B(**SMALL, ridge=ridge)
     rng = np.random.default_rng(0)
     walk = jnp.asarray(rng.integers(4, size=(3001, 2)), jnp.int32)
-    seen = Transitions(
-        walk[:-1], (jnp.arange(3000) == 0)[:, None] | (walk[1:] < 0), walk[:-1], walk[1:]
-    )
+    first = (jnp.arange(3000) == 0)[:, None] | (walk[1:] < 0)
+    seen = Transitions(walk[:-1], first, walk[:-1], walk[1:], walk[1:] < 0, walk[1:])
     state = fresh(bonus, observations, 2)
     grown = eqx.tree_at(
         lambda s: s.model.features.layers[-1].weight, state, replace_fn=lambda w: w * size
     )
     _, scores = score(bonus, observations, grown, seen)
-    before, after = (
-        mlp64(grown.model.features, flat64(observations, o)) for o in (seen[0], seen[3])
-    )
-    expected = ellipses(bonus, before, np.asarray(seen.first), after)
+    expected = ellipses(bonus, grown.model, observations, seen)
     assert (np.asarray(scores) >= 0).all()
     np.testing.assert_allclose(scores, expected, rtol=3e-2, atol=5e-4)
 
@@ -129,15 +138,19 @@ def episodes_with_a_last_symbol() -> Transitions:
     following = np.concatenate([seen.obs[1:], seen.obs[:1]])
     assert last.sum() > 4
     assert (~last).sum() > 4
-    return jax.tree.map(jnp.asarray, seen._replace(next_obs=np.where(last, 4, following)))
+    seen = seen._replace(next_obs=np.where(last, 4, following), ended=last, following=following)
+    return jax.tree.map(jnp.asarray, seen)
 
 
-def test_training_is_on_the_steps_and_nothing_else() -> None:
+@pytest.mark.parametrize("last_pairs", [True, False])
+def test_training_is_on_the_steps_and_nothing_else(last_pairs: bool) -> None:
     """Two rollouts with one batch each are two steps of Adam over the steps' own pairs."""
-    observations, bonus = observations_of("TinyReproduce"), E3B(**SMALL, batch=100)
+    observations = observations_of("TinyReproduce")
+    bonus = E3B(**SMALL, batch=100, last_pairs=last_pairs)
     seen = episodes_with_a_last_symbol()
     state = fresh(E3B(**SMALL), observations, 2)
-    steps = [(t, env) for t in range(8) for env in range(2)]
+    ended = np.asarray(seen.ended)
+    steps = [(t, env) for t in range(8) for env in range(2) if last_pairs or not ended[t, env]]
     obs, next_obs = flat64(observations, seen.obs), flat64(observations, seen.next_obs)
     action = np.asarray(seen.action)
     loss = loss_over([(obs[s], int(action[s]), next_obs[s]) for s in steps])
@@ -149,7 +162,8 @@ def test_training_is_on_the_steps_and_nothing_else() -> None:
         by_hand.agrees(state.model, state.optimiser[0])
 
     # the comparison can tell: pairs of consecutive `obs` across boundaries have another gradient
-    across = loss_over([(obs[t, e], int(action[t, e]), obs[t + 1, e]) for t, e in steps if t < 7])
+    consecutive = [(t, env) for t in range(7) for env in range(2)]
+    across = loss_over([(obs[t, e], int(action[t, e]), obs[t + 1, e]) for t, e in consecutive])
     grads, other = (grad64(each, by_hand.tree) for each in (loss, across))
     apart = jax.tree.map(lambda a, b: np.abs(a - b).max() / np.abs(a).max(), grads, other)
     assert max(jax.tree.leaves(apart)) > 0.1
@@ -203,6 +217,8 @@ def test_the_action_is_learned() -> None:
         ("features", True),
         ("batch", 0),
         ("count_first", 1),
+        ("boundary", "soft"),
+        ("last_pairs", "no"),
         ("layers", 0),
         ("max_score", -1.0),
         ("normalise", "yes"),

@@ -27,6 +27,7 @@ from clew.validate import BadInput
         ({"precision": "low"}, "precision='low' is not valid"),
         ({"shared": 1}, "shared=1 is not valid"),
         ({"memory_width": 1}, "memory_width=1 is not valid"),
+        ({"critic_width": 1}, "critic_width=1 is not valid"),
     ],
 )
 def test_settings(changes: dict[str, Any], words: str) -> None:

@@ -198,7 +198,7 @@ def test_reading_probes_needs_no_jax(tmp_path: Path) -> None:
     code = (
         "import sys; from clew.probes.report import probe_section; "
         "from clew.store import Store; "
-        f"assert probe_section(Store({str(tmp_path / 'new')!r})) is None; "
+        f"assert probe_section(Store({str(tmp_path / 'new')!r}), ()) is None; "
         "assert 'jax' not in sys.modules and 'clew.learner' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -9,10 +9,13 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from clew.analysis import read_store
 from clew.cli.commands.report import report
+from clew.cli.results_source import read_probes, statistics_of
 from clew.probes import stored
 from clew.probes.probing import ProbedRun, Protocol, probe_runs
 from clew.store import Store, documents, scan
@@ -73,6 +76,16 @@ def test_memory_is_told_from_what_is_seen(probed: Path) -> None:
         assert first is not None
         assert first["probes"]["memory"]["linear"] > 0.9
         assert first["probes"]["observation"]["linear"] < 0.8
+
+
+def test_the_answer_reads_the_probes(probed: Path) -> None:
+    statistics = statistics_of(read_store(Store(probed)), read_probes(probed), 0.05)
+    (arm,) = statistics.decoded
+    assert arm == ("TinyReproduce[k=3,v=2]", "dense", "GRU", "none")
+    assert arm[:3] == tuple(
+        statistics.results.runs[["environment", "reward", "architecture"]].iloc[0]
+    )
+    assert 0 < statistics.decoded[arm].estimate < 1
 
 
 def test_probing_again_does_nothing(probed: Path, small: Suite, tmp_path: Path) -> None:
@@ -161,9 +174,14 @@ def test_progress_is_reported(trained: Path, small: Suite, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("field", "value"), [("episodes", 2), ("episodes", True), ("seed", -1), ("seed", 2**32)]
 )
-def test_bad_settings_are_named(field: str, value: int) -> None:
+def test_bad_settings_are_named(field: str, value: Any) -> None:
     with pytest.raises(BadInput, match=f"{field}={value}"):
         Protocol(**{field: value})
+
+
+def test_an_unknown_latent_is_named() -> None:
+    with pytest.raises(BadInput, match="unknown latent 'tiles'"):
+        Protocol(latent="tiles")
 
 
 def test_from_a_trained_suite_to_the_page(

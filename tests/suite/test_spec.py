@@ -49,7 +49,7 @@ OTHER: dict[str, Any] = {
     "envs": 32, "steps": 256, "chunk": 32, "chunks_per_batch": 16, "epochs": 2, "clip": 0.1,
     "gae_lambda": 0.9, "truncation": "end", "value_coef": 0.5, "max_grad_norm": 1.0,
     "target_kl": 0.1, "encoder": "mlp", "encoder_width": 64, "encoder_hidden": 64,
-    "memory_width": 64, "shared": True, "eval_every": 5, "eval_episodes": 10,
+    "memory_width": 64, "critic_width": 32, "shared": True, "eval_every": 5, "eval_episodes": 10,
     "precision": "default",
 }  # fmt: skip
 

@@ -8,7 +8,10 @@ from clew.analysis.answer import Answer, HeldBackBy
 from clew.analysis.formatting import change, rate, seeds
 from clew.analysis.names import bonus_label
 from clew.analysis.stats.effects import MOST, SEEDS, Effect
+from clew.analysis.stats.intervals import Interval
 
+DECODABLE = 0.05
+"""A gain in AUC below this is none."""
 UNTESTED = "Whether memory holds it back was not tested."
 
 
@@ -237,7 +240,19 @@ def _without_intervention(answer: Answer) -> list[str]:
         found.append(f"It uses its memory: {change(over.interval)} over the agent without one.")
     if max(interval.estimate for interval in answer.success.values()) <= answer.margin:
         found.append("With the bonus and without it hardly ever succeeds.")
-    return found
+    return found + _probed(answer.decoded)
+
+
+def _probed(decoded: Interval | None) -> list[str]:
+    """What probes of the memory say; nothing where their seeds leave it open."""
+    if decoded is None or not decoded.known:
+        return []
+    figures = f"AUC {change(decoded)} over the strongest control"
+    if decoded.low > 0:
+        return [f"Probes find what must be remembered in its memory ({figures}): it is there."]
+    if decoded.high < DECODABLE:
+        return [f"Probes do not find what must be remembered in its memory ({figures})."]
+    return []
 
 
 def _own(answer: Answer) -> str:

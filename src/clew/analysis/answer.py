@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Literal
 
 from clew.analysis.names import NONE
-from clew.analysis.results import Results
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.curves import still_rising
 from clew.analysis.stats.effects import MARGIN, SEEDS, Effect, Said, effect
@@ -92,6 +91,9 @@ class Answer:
     """What given memory does once there is a bonus."""
     over_memoryless: Effect | None
     """How much better the agent is than the one without a memory, without a bonus."""
+    decoded: Interval | None
+    """What probes read from its memory without a bonus: AUC above the strongest control's. None if
+    it was not probed."""
     solved: bool
     """Whether the agent without a bonus is near the top of the scale."""
     rising: bool
@@ -134,25 +136,30 @@ class Answer:
 
 def answers(statistics: Statistics) -> list[Answer]:
     """One for every task, bonus and agent that has runs with the bonus and without."""
-    margin, curves = statistics.margin, statistics.usual
-    return [a for t in statistics.tasks for a in of_task(t.task, margin, curves)]
+    return [a for t in statistics.tasks for a in of_task(t.task, statistics.margin, statistics)]
 
 
-def of_task(task: Task, margin: float = MARGIN, curves: Results | None = None) -> list[Answer]:
-    """Of one task; the effects of all its agents and bonuses are corrected together (Holm)."""
-    found = _answers(task, margin, curves)
+def of_task(
+    task: Task, margin: float = MARGIN, statistics: Statistics | None = None
+) -> list[Answer]:
+    """Of one task; the effects of all its agents and bonuses are corrected together (Holm).
+
+    Curves and probes, which give hints, are those of `statistics`.
+    """
+    found = _answers(task, margin, statistics)
     if not task.failed:
         return found
-    again = {(a.agent, a.bonus): a for a in _answers(task.with_failures_as_zero(), margin, curves)}
+    filled = _answers(task.with_failures_as_zero(), margin, statistics)
+    again = {(a.agent, a.bonus): a for a in filled}
     return [_with_failures(a, task, again[a.agent, a.bonus]) for a in found]
 
 
-def _answers(task: Task, margin: float, curves: Results | None) -> list[Answer]:
+def _answers(task: Task, margin: float, statistics: Statistics | None) -> list[Answer]:
     every = [(a, b) for b in task.bonuses for a in task.both(b, task.architectures)]
     effects = [effect(task.arms[a, b], task.arms[a, NONE], margin) for a, b in every]
     corrected = holm([e.p for e in effects])
     return [
-        _answer(task, a, b, e.corrected(p), margin, curves)
+        _answer(task, a, b, e.corrected(p), margin, statistics)
         for (a, b), e, p in zip(every, effects, corrected, strict=True)
         if a in _agents(task, b)
     ]
@@ -175,7 +182,12 @@ def _agents(task: Task, bonus: str) -> tuple[str, ...]:
 
 
 def _answer(
-    task: Task, agent: str, bonus: str, of_bonus: Effect, margin: float, curves: Results | None
+    task: Task,
+    agent: str,
+    bonus: str,
+    of_bonus: Effect,
+    margin: float,
+    statistics: Statistics | None,
 ) -> Answer:
     places: dict[Place, Pair] = {"own": (agent, NONE), "own + bonus": (agent, bonus)}
     if agent != task.upper:
@@ -194,6 +206,7 @@ def _answer(
     both = both and both.corrected(ps[-1])
     lower = (task.lower, NONE)
     own = mean_interval(task.arms[agent, NONE])
+    plain = (task.environment, task.reward, agent, NONE)
     return Answer(
         environment=task.environment,
         reward=task.reward,
@@ -211,8 +224,8 @@ def _answer(
         if lower in task.arms and agent != task.lower
         else None,
         solved=own.n[0] >= SEEDS and own.low >= 1 - min(2 * margin, 0.1),
-        rising=curves is not None
-        and still_rising(curves, task.environment, task.reward, agent, NONE),
+        decoded=None if statistics is None else statistics.decoded.get(plain),
+        rising=statistics is not None and still_rising(statistics.usual, *plain),
     )
 
 

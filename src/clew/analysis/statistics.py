@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Literal, get_args
 
@@ -41,6 +42,8 @@ View = Literal["memories", "with the control", "in log odds"]
 """What a spread is taken over: the memory architectures, these and the memoryless control, or the
 memory architectures with every seed in log odds."""
 Key = tuple[str, ...]
+Arm = tuple[str, str, str, str]
+"""Environment, reward, architecture, bonus."""
 ONE_SEED = "an arm with one seed cannot be resampled"
 
 
@@ -53,11 +56,14 @@ class Statistics:
         resamples: int = RESAMPLES,
         permutations: int = PERMUTATIONS,
         margin: float = MARGIN,
+        decoded: Mapping[Arm, Interval] | None = None,
     ):
         if not 0 < finite_number("margin", margin) < 1:
             raise BadInput(f"margin={margin!r} is not valid; it must be between 0 and 1")
         self.results = results
         self.margin = margin
+        self.decoded = decoded or {}
+        """By arm: AUC of linear probes of the memory minus that of the strongest control."""
         self._sizes = (resamples, permutations)
 
     @cached_property

@@ -184,6 +184,8 @@ def _shift(verdict: Verdict) -> str:
 
 def _range(mine: Sequence[Gain]) -> str:
     least, most = (f(mine, key=lambda g: g.interval.estimate) for f in (min, max))
+    if least is most:
+        return f"every one gains {formatting.signed(least.interval.estimate, 2)}"
     return (
         f"gains from {formatting.signed(least.interval.estimate, 2)} ({least.architecture}) "
         f"to {formatting.signed(most.interval.estimate, 2)} ({most.architecture})"

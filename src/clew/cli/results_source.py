@@ -12,7 +12,8 @@ from clew.store import Store
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.analysis import StoreContents, TableContents
+    from clew.analysis import Statistics, StoreContents, TableContents
+    from clew.probes.stored import ProbedRuns
 
 NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -51,6 +52,23 @@ def read_source(path: Path, options: TableOptions, bars: Progress) -> StoreConte
         )
     opened = Store(path, read_only=True)
     return read_store(opened, lambda done, of: bars.update(task, completed=done, total=of))
+
+
+def read_probes(path: Path) -> ProbedRuns:
+    """What `clew probe` put into a store; nothing for a file of rows."""
+    from clew.probes.stored import read_all_probes
+
+    return () if is_file_of_rows(path) else read_all_probes(Store(path, read_only=True))
+
+
+def statistics_of(
+    contents: StoreContents | TableContents, probed: ProbedRuns, margin: float
+) -> Statistics:
+    """Of the results, with the probes of their agents."""
+    from clew.analysis import Statistics
+    from clew.probes.arms import decoded
+
+    return Statistics(contents.results, margin=margin, decoded=decoded(probed))
 
 
 def require_extra(what: str = "the report") -> None:

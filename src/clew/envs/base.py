@@ -51,6 +51,8 @@ class Environment(abc.ABC, Generic[L, S]):
     vmapped; an environment is hashable and can be a static argument.
     """
 
+    hosted: ClassVar[bool] = False
+    """Whether it steps on the host, and not in a compiled program."""
     event_names: ClassVar[tuple[str, ...]]
     obs_dtype: ClassVar[np.dtype]
     """Dtype of a decoded observation, as in the original package."""
@@ -66,6 +68,11 @@ class Environment(abc.ABC, Generic[L, S]):
         return self  # nothing in it changes, and it may hold large tables
 
     # What a world is -----------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """What sentences call it."""
+        return type(self).__name__
 
     @property
     @abc.abstractmethod
@@ -134,6 +141,10 @@ class Environment(abc.ABC, Generic[L, S]):
     def info(self, state: S) -> dict[str, Array]:
         """What instruments may read off a state, as arrays. The agent never sees it."""
 
+    def describe(self) -> str:
+        """More about it than its docstring says, in a sentence or two; empty if there is none."""
+        return ""
+
     def explain(self, state: S) -> dict[str, Any]:
         """`info` in plain Python, for people and for Gymnasium's `info`."""
         found = _info(self, state).items()
@@ -163,7 +174,7 @@ class Environment(abc.ABC, Generic[L, S]):
 
     def prices(self, reward: str | Mapping[str, float]) -> Float[np.ndarray, " event"]:
         """The price vector of a reward variant, or of a mapping event → price of your own."""
-        world = type(self).__name__
+        world = self.title
         if isinstance(reward, str):
             variants = self.reward_variants()
             known_names(f"reward of {world}", [reward], variants)

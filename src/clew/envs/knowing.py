@@ -33,6 +33,7 @@ class Knowing(Environment[L, KnowingState[S]]):
     world: Environment[L, S]
 
     # the classes of worlds have these; here they are the wrapped world's
+    hosted: ClassVar[Any] = property(lambda self: self.world.hosted)
     event_names: ClassVar[Any] = property(lambda self: self.world.event_names)
     obs_dtype: ClassVar[Any] = property(lambda self: self.world.obs_dtype)
     obs_high: ClassVar[Any] = property(lambda self: self.world.obs_high)
@@ -41,13 +42,19 @@ class Knowing(Environment[L, KnowingState[S]]):
     def __post_init__(self) -> None:
         if self.world.knowledge() is None:
             raise BadInput(
-                f"{type(self.world).__name__} does not say what a perfect memory would know, so it "
-                "cannot be given; write its `knowledge`, or choose another world or architecture"
+                f"{self.world.title} does not say what a perfect memory would know, so it cannot "
+                "be given; write its `knowledge` (of a Gymnasium environment, name the key of its "
+                "observations that holds it), or choose another world or architecture"
             )
 
     def knowledge(self) -> Knowledge:
         """What is given."""
         return self._knowledge
+
+    @property
+    def title(self) -> str:
+        """The world's."""
+        return self.world.title
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -113,7 +120,12 @@ class Knowing(Environment[L, KnowingState[S]]):
 
     def latent(self) -> Latent[KnowingState[S], PyTree[Array]] | None:
         """The world's."""
-        latent = self.world.latent()
+        return self.asking(self.world.latent())
+
+    def asking(
+        self, latent: Latent[S, PyTree[Array]] | None
+    ) -> Latent[KnowingState[S], PyTree[Array]] | None:
+        """Questions about the world, for states that also hold what is known."""
         return None if latent is None else _OfWorld(latent)
 
     def picture(self, state: KnowingState[S]) -> np.ndarray:
@@ -142,7 +154,7 @@ class Knowing(Environment[L, KnowingState[S]]):
 
 @dataclasses.dataclass(frozen=True)
 class _OfWorld(Latent[KnowingState[S], PyTree[Array]]):
-    """The world's latent, for states that also hold what is known."""
+    """A latent of the world, for states that also hold what is known."""
 
     latent: Latent[S, PyTree[Array]]
 

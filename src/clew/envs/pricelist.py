@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from typing import NamedTuple
 
-from clew.envs.registry import environments, make
+from clew.envs.registry import environments, hosted, make
 from clew.outline import REQUIRED, described, field_meanings, read_outline
 from clew.source import Assigned, StandIn, assigned, bases, definition, evaluate, value
 
@@ -24,9 +25,16 @@ class PriceList(NamedTuple):
 
 
 def price_list(name: str) -> PriceList:
-    """Of the environment called `name`. Imports nothing."""
+    """Of the environment called `name`. Imports nothing, unless it is a Gymnasium environment."""
+    # from outside, it may be written in a way that cannot be read, or fail
+    with suppress(Exception) if environments[name].origin else nullcontext():
+        return _price_list(name)
+    return PriceList({}, {})
+
+
+def _price_list(name: str) -> PriceList:
     entry = environments[name]
-    if entry.imported:
+    if entry.imported or hosted(name):
         world = make(name)
         rewards = {variant: dict(paid) for variant, paid in world.reward_variants().items()}
         meanings = described(field_meanings(type(world)).get("event_names", ""))

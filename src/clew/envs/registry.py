@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clew.registry import Registry
+from clew.registry import Entry, Registry
+from clew.source import calls
 from clew.validate import one_of
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
+    from clew.envs.latent import Latent
 
 F = TypeVar("F", bound="Callable[..., Environment]")
 
-environments: Registry[Environment] = Registry("environment", package="clew.envs.worlds")
+
+class _Environments(Registry["Environment"]):
+    """The worlds by name; and every Gymnasium environment, whose names have a colon."""
+
+    def __getitem__(self, name: str) -> Entry[Environment]:
+        if hosted(name):
+            return Entry(name, "clew.envs.hosted.host:host")
+        return super().__getitem__(name)
+
+    def make(self, name: str, /, **options: object) -> Environment:
+        if hosted(name):
+            return self[name].factory()(name, **options)
+        return super().make(name, **options)
+
+
+environments: Registry[Environment] = _Environments(
+    "environment", "clew.envs.worlds", "clew.worlds"
+)
+latents: Registry[Latent[Any, Any] | None] = Registry("latent", None, "clew.latents")
+"""Questions beyond a world's own: classes or functions that take the world, and return a `Latent`,
+or None for a world that they know nothing of. `clew probe --latent NAME` asks them."""
 
 
 names = environments.names
@@ -27,14 +51,22 @@ names = environments.names
 def make(name: str, /, *, knowledge: object = False, **options: object) -> Environment[Any, Any]:
     """Make the world called `name`; `names()` lists them, and each documents its options.
 
-    With `knowledge`, its observations hold what a perfect memory would know.
+    With `knowledge`, its observations hold what a perfect memory would know. `gymnasium:ID`, or
+    `module:function`, is a Gymnasium environment, with the options of `clew.envs.hosted.host`.
     """
+    if hosted(name):
+        return environments.make(name, **options, **({"knowledge": knowledge} if knowledge else {}))
     world = environments.make(name, **options)
     if not one_of("knowledge", knowledge, (False, True)):
         return world
     from clew.envs.knowing import Knowing
 
     return Knowing(world)
+
+
+def hosted(name: str) -> bool:
+    """Whether it names a Gymnasium environment: `gymnasium:ID`, or `module:function`."""
+    return ":" in name
 
 
 def register(name: str, **preset: object) -> Callable[[F], F]:
@@ -75,16 +107,39 @@ def show_as(name: str, shown: Display) -> None:
 
 
 def display(name: str) -> Display:
-    """How to show an environment: as `show_as` chose, else under its own name."""
-    names()  # imports the worlds' folders, which call `show_as`
-    return _displays.get(name) or Display(name)
+    """How to show an environment: as `show_as` chose, else under its own name.
+
+    Those of Gymnasium are shown by their identifiers.
+    """
+    return _all_displays().get(name) or Display(name.removeprefix("gymnasium:"))
 
 
 def shown_first() -> tuple[str, ...]:
     """The environments that have a place, in order."""
-    names()
-    placed = [(shown.order, name) for name, shown in _displays.items() if shown.order is not None]
-    return tuple(name for _, name in sorted(placed))
+    shown = _all_displays().items()
+    return tuple(
+        name for _, name in sorted((it.order, n) for n, it in shown if it.order is not None)
+    )
+
+
+def _all_displays() -> dict[str, Display]:
+    entries = [environments[name] for name in names()]  # imports folders, which call `show_as`
+    found: dict[str, Display] = {}
+    for module in {entry.identity.split(":")[0] for entry in entries if entry.package}:
+        found |= _displays_in(module)
+    return found | _displays
+
+
+@cache
+def _displays_in(module: str) -> dict[str, Display]:
+    """What a plugin chooses by `show_as`, read: whether it is imported must change no report."""
+    found: dict[str, Display] = {}
+    with suppress(Exception):  # somebody else's source may be anything, or not there
+        for name, shown in calls(module, "show_as"):
+            assert isinstance(shown, ast.Call)
+            chosen = {str(each.arg): ast.literal_eval(each.value) for each in shown.keywords}
+            found[ast.literal_eval(name)] = Display(*map(ast.literal_eval, shown.args), **chosen)
+    return found
 
 
 def register_with_gymnasium(name: str) -> None:

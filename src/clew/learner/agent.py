@@ -146,7 +146,7 @@ def make_agent(
         actor=actor,
         critic=critic[0] if critic else None,
         policy=scaled(keys[2], len(observations.env.action_names), features, 0.01),
-        value=CriticHead(features, memory_width, key=keys[3]),
+        value=CriticHead(features, settings.critic_width or memory_width, key=keys[3]),
     )
 
 

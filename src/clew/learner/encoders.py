@@ -30,7 +30,7 @@ def choose_encoder(kind: str, observations: Observations) -> str:
     if kind == "cnn" and not is_image:
         raise BadInput(
             "encoder='cnn' is not valid; "
-            f"observations of {type(observations.env).__name__} have shape "
+            f"observations of {observations.env.title} have shape "
             f"{observations.shape}, and convolutions need images of at least {SMALLEST}×{SMALLEST} "
             "pixels: choose 'mlp' or 'auto'"
         )

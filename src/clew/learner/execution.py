@@ -1,5 +1,7 @@
 """Executors: how a pack's runs are trained at once, for the two kinds of device there are.
 
+(For environments that step on the host there is a third, in `clew.learner.hosted`.)
+
 An accelerator trains all runs in one program, vmapped over runs, because one run alone leaves most
 of it idle. On a CPU, vmapping gains nothing: XLA runs such a program on one core, its small matrix
 products one after the other. There the program of a single run is compiled once, and called for run
@@ -12,7 +14,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -22,11 +24,19 @@ from jaxtyping import PyTree
 
 from clew.learner.checkpoint import key_data, wrap_like
 from clew.learner.program import Program, RunParams
+from clew.learner.program_cache import compile_program
 from clew.learner.run import EvalPeriod, TrainState, init, train_period
 from clew.learner.settings import Knobs
 
 CompilerOptions = dict[str, str | bool]
 T = TypeVar("T")
+
+# XLA splits long sums and products among the threads that it has, which are as many as cores, so
+# that a run's bytes would depend on the machine and on how many workers share it. With one thread
+# for each program, on which it also runs, they do not; and programs of many small operations are
+# faster. It counts if jax has not been used before this is imported.
+os.environ["NPROC"] = "1"
+jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 GPU: CompilerOptions = {
     # Whole loops become CUDA graphs, not only what is inside them: their kernels are so short that
@@ -37,6 +47,28 @@ GPU: CompilerOptions = {
     # Products of many small matrices are cuBLAS's; tuning Triton for them takes minutes.
     "xla_gpu_enable_triton_gemm": False,
 }
+
+
+class Executor(Protocol):
+    """How a pack is trained."""
+
+    def begin(self, program: Program, runs: RunParams) -> TrainState:
+        """Every run before its first step."""
+        ...
+
+    def advance(
+        self, program: Program, runs: RunParams, state: TrainState
+    ) -> tuple[TrainState, EvalPeriod]:
+        """One evaluation period of every run. `state` is donated: do not use it afterwards."""
+        ...
+
+    def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
+        """Compile `advance` without running it."""
+        ...
+
+    def close(self) -> None:
+        """Let go of whatever it holds besides the state."""
+        ...
 
 
 class Vmapped:
@@ -54,7 +86,10 @@ class Vmapped:
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
-        _train_vmapped().lower(program, runs, state).compile()
+        compile_program(_train_vmapped().lower(program, runs, state), None)
+
+    def close(self) -> None:
+        """It holds nothing."""
 
 
 class PerCore:
@@ -62,20 +97,20 @@ class PerCore:
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
-        return _on_every_core(_init_one(program), runs)
+        return on_every_core(init_one(program), runs)
 
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
         """One evaluation period of every run. Do not use `state` afterwards."""
-        return _on_every_core(_train_one(program), runs, state)
+        return on_every_core(_train_one(program), runs, state)
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
         _train_one(program)
 
-
-Executor = Vmapped | PerCore
+    def close(self) -> None:
+        """It holds nothing."""
 
 
 def default_executor() -> Executor:
@@ -89,7 +124,7 @@ def cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def _on_every_core(function: Callable[..., T], *stacked: PyTree) -> T:
+def on_every_core(function: Callable[..., T], *stacked: PyTree) -> T:
     """Call `function` for every entry of the leading axis of `stacked`, and stack the results.
 
     In numpy: as jax programs, taking a run out and putting it back would take seconds to compile.
@@ -113,22 +148,24 @@ def _to_host(leaf: jax.Array) -> np.ndarray:
 
 
 @cache
-def _init_one(program: Program) -> Callable[[RunParams], TrainState]:
-    return _jit_init(partial(init, program)).lower(_run_shapes(program)).compile()
+def init_one(program: Program) -> Callable[[RunParams], TrainState]:
+    """Compiled: a run before its first step."""
+    return compile_program(_jit_init(partial(init, program)).lower(run_shapes(program)), None)
 
 
 @cache
 def _train_one(
     program: Program,
 ) -> Callable[[RunParams, TrainState], tuple[TrainState, EvalPeriod]]:
-    run = _run_shapes(program)
+    run = run_shapes(program)
     state = jax.eval_shape(partial(init, program), run)
     lowered = jax.jit(partial(train_period, program), donate_argnums=1).lower(run, state)
     # Beyond the first level LLVM takes a quarter longer, and the program is no faster.
-    return lowered.compile(compiler_options=_cpu_options(1))
+    return compile_program(lowered, cpu_options(1))
 
 
-def _run_shapes(program: Program) -> RunParams:
+def run_shapes(program: Program) -> RunParams:
+    """Of one run's numbers."""
     return jax.eval_shape(lambda: RunParams.of(program, 0, {}, Knobs()))
 
 
@@ -147,16 +184,16 @@ def _train_vmapped() -> Wrapped:
     ) -> tuple[TrainState, EvalPeriod]:
         return jax.vmap(partial(train_period, program))(runs, state)
 
-    options = _gpu_options()
+    options = gpu_options()
     return jax.jit(train_runs, static_argnums=0, donate_argnums=2, compiler_options=options)
 
 
 def _jit_init(function: Callable[..., TrainState], static_argnums: int | None = None) -> Wrapped:
     # It runs once: optimising it takes three times as long as it saves.
-    return jax.jit(function, static_argnums=static_argnums, compiler_options=_cpu_options(0))
+    return jax.jit(function, static_argnums=static_argnums, compiler_options=cpu_options(0))
 
 
-def _gpu_options() -> CompilerOptions | None:
+def gpu_options() -> CompilerOptions | None:
     """Options for the compiler of a GPU, except those that the environment sets itself.
 
     None for AMD's: there loops as graphs are known to crash.
@@ -167,7 +204,7 @@ def _gpu_options() -> CompilerOptions | None:
     return {name: value for name, value in GPU.items() if name not in given}
 
 
-def _cpu_options(level: int) -> CompilerOptions | None:
+def cpu_options(level: int) -> CompilerOptions | None:
     """The optimisation level for the compiler on a CPU, unless the environment sets one."""
     option = "xla_backend_optimization_level"
     if jax.default_backend() != "cpu" or option in os.environ.get("XLA_FLAGS", ""):

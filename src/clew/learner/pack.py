@@ -25,8 +25,13 @@ class Pack:
     program: Program
     runs: RunParams
     """Every field with a leading axis over runs."""
-    executor: Executor = dataclasses.field(default_factory=default_executor)
-    """How they are trained: vmapped, or one on every core."""
+    executor: Executor = dataclasses.field(default=None)  # type: ignore[assignment]
+    """How they are trained: vmapped, one on every core, or with environments on the host. If not
+    given, as suits the device and the environment."""
+
+    def __post_init__(self) -> None:
+        if self.executor is None:
+            object.__setattr__(self, "executor", _suitable(self.program))
 
     @classmethod
     def of(
@@ -85,3 +90,15 @@ class Pack:
     def compile(self, state: TrainState) -> None:
         """Compile `advance` without running it."""
         self.executor.compile(self.program, self.runs, state)
+
+    def close(self) -> None:
+        """Let go of environments that live beside the state; `advance` would begin new ones."""
+        self.executor.close()
+
+
+def _suitable(program: Program) -> Executor:
+    if not program.env.hosted:
+        return default_executor()
+    from clew.learner.hosted import Hosted  # which needs gymnasium
+
+    return Hosted()

@@ -13,7 +13,7 @@ from clew.bonuses import BonusState, Transitions
 from clew.envs import Known, priced
 from clew.learner import ppo
 from clew.learner.advantages import advantages, critic_values
-from clew.learner.agent import Agent
+from clew.learner.agent import Agent, MemoryState
 from clew.learner.evaluate import Evaluation, evaluate
 from clew.learner.program import Program, RunParams
 from clew.learner.rollout import Rollout, RunnerState, collect_rollout, init_runner
@@ -97,29 +97,62 @@ def train_period(
         state, records = jax.lax.scan(step, state, None, program.settings.eval_every)
         key, eval_key = jax.random.split(state.key)
         evaluation = evaluate(program, state.agent, run.prices, eval_key)
-    evaluation = _nan_if(state.diverged != NEVER, evaluation)
+    evaluation = nan_if(state.diverged != NEVER, evaluation)
     return state._replace(key=key), EvalPeriod(records, evaluation)
+
+
+class RolloutKeys(NamedTuple):
+    """Random keys of one rollout and the update that follows it."""
+
+    after: PRNGKeyArray
+    """Of the run, for whatever comes next."""
+    rollout: PRNGKeyArray
+    bonus: PRNGKeyArray
+    update: PRNGKeyArray
+
+    @classmethod
+    def of(cls, key: PRNGKeyArray) -> RolloutKeys:
+        """From the run's key."""
+        return cls(*jax.random.split(key, 4))
 
 
 def rollout_and_update(
     program: Program, run: RunParams, state: TrainState
 ) -> tuple[TrainState, RolloutRecord]:
-    """Collect a rollout, add the bonus, estimate advantages, update the agent."""
+    """Collect a rollout and learn from it."""
+    keys = RolloutKeys.of(state.key)
+    collected = collect_rollout(program, state.agent, state.runner, keys.rollout)
+    return learn(program, run, state, keys, *collected)
+
+
+def learn(
+    program: Program,
+    run: RunParams,
+    state: TrainState,
+    keys: RolloutKeys,
+    runner: RunnerState,
+    rollout: Rollout,
+    actor_memory: MemoryState,
+) -> tuple[TrainState, RolloutRecord]:
+    """Add the bonus to a rollout, estimate advantages, update the agent.
+
+    `runner` is as the rollout left it, `actor_memory` the actor's at the beginning of each chunk.
+    """
     settings = program.settings
-    key, rollout_key, bonus_key, update_key = jax.random.split(state.key, 4)
-    runner, rollout, actor_memory = collect_rollout(program, state.agent, state.runner, rollout_key)
     # a bonus sees the world as it is, whatever the agent is given
-    obs, next_obs = (
-        seen.obs if isinstance(seen, Known) else seen for seen in (rollout.obs, rollout.next_obs)
+    obs, next_obs, now = (
+        seen.obs if isinstance(seen, Known) else seen
+        for seen in (rollout.obs, rollout.next_obs, runner.running.obs)
     )
-    transitions = Transitions(obs, rollout.first, rollout.action, next_obs)
+    done = rollout.terminated | rollout.truncated
+    following = jnp.concatenate((obs[1:], now[None]))
+    transitions = Transitions(obs, rollout.first, rollout.action, next_obs, done, following)
     bonus, raw, normalised = state.bonus.intrinsic_rewards(
-        program.bonus, program.observations, transitions, bonus_key
+        program.bonus, program.observations, transitions, keys.bonus
     )
     reward = priced(run.prices, rollout.events)
     delivered = run.bonus_coef * normalised
     runner, values = critic_values(program, state.agent, runner, rollout)
-    done = rollout.terminated | rollout.truncated
     advantage = advantages(
         reward + delivered,
         values,
@@ -139,10 +172,10 @@ def rollout_and_update(
     sound = state.diverged == NEVER
     memories = (actor_memory, actor_memory if state.agent.critic is None else values.memories)
     agent, optimiser, metrics = ppo.update(
-        program, state.agent, state.optimiser, batch, memories, run, update_key, sound
+        program, state.agent, state.optimiser, batch, memories, run, keys.update, sound
     )
     after = TrainState(
-        key=key,
+        key=keys.after,
         agent=agent,
         optimiser=optimiser,
         bonus=bonus,
@@ -162,10 +195,10 @@ def rollout_and_update(
         explained_variance=1 - advantage.var() / (batch.target.var() + 1e-8),
         report=metrics,
     )
-    return after, _nan_if(after.diverged != NEVER, record)
+    return after, nan_if(after.diverged != NEVER, record)
 
 
-def _nan_if(diverged: Bool[Array, ""], record: T) -> T:
+def nan_if(diverged: Bool[Array, ""], record: T) -> T:
     """NaN for a diverged run: its numbers mean nothing."""
     return jax.tree.map(lambda x: jnp.where(diverged, jnp.nan, x.astype(jnp.float32)), record)
 

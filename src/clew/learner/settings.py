@@ -68,7 +68,9 @@ class Settings:
     encoder_hidden: int = 256
     """Width of the hidden layers of the mlp encoder."""
     memory_width: int = 128
-    """Size of the memory's output, and of the critic's head."""
+    """Size of the memory's output."""
+    critic_width: int | None = None
+    """Width of the critic's head, half of it in its second layer; if not given, memory_width."""
     shared: bool = False
     """One backbone for actor and critic; the critic's loss then does not train it."""
     eval_every: int = 10
@@ -92,6 +94,8 @@ class Settings:
         one_of("precision", self.precision, PRECISIONS)
         one_of("truncation", self.truncation, TRUNCATIONS)
         whole_number("memory_width", self.memory_width, 2)
+        if self.critic_width is not None:
+            whole_number("critic_width", self.critic_width, 2, LARGEST)
         if self.chunk > self.steps:
             raise BadInput(
                 f"chunk={self.chunk} is not valid; it is longer than a rollout of "

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from clew.analysis import formatting, names
-from clew.analysis.hyperparameters import name_arms
 from clew.analysis.results import ARM
+from clew.analysis.statistics import Arm
 from clew.analysis.stats.intervals import Interval, mean_interval, welch, without_interval
 from clew.envs import shown_first
 from clew.probes.results import FEATURES, ProbeSummary, without_nan
 from clew.probes.stored import ProbedRuns, StoredProbes
+from clew.store.arms import name_arms
 from clew.store.canonical import JsonObject
 
 AUCS = (*FEATURES, *(f"mlp_{name}" for name in FEATURES))
@@ -32,9 +33,6 @@ RANGES = {
 """Of numbers that have an upper bound."""
 
 
-Arm = tuple[str, str, str, str]
-
-
 @dataclasses.dataclass(frozen=True)
 class ArmProbes:
     """The probes of one arm: means over its seeds."""
@@ -46,6 +44,11 @@ class ArmProbes:
     seeds: int
     intervals: Mapping[str, Interval]
     """By the names of `NUMBERS`: the mean over seeds, 95%, t."""
+
+    @property
+    def key(self) -> Arm:
+        """Its four names."""
+        return self.environment, self.reward, self.architecture, self.bonus
 
     @property
     def task(self) -> str:
@@ -92,6 +95,11 @@ def arm_means(table: pd.DataFrame) -> list[ArmProbes]:
         ArmProbes(*arm, len(rows), {name: _interval(rows, name) for name in NUMBERS})
         for arm, rows in _by_arm(table).items()
     ]
+
+
+def decoded(runs: ProbedRuns) -> dict[Arm, Interval]:
+    """By arm: how much more can be read from memory than from the strongest control, in AUC."""
+    return {arm.key: arm.intervals["selectivity"] for arm in arm_means(run_table(runs))}
 
 
 def bonus_gains(table: pd.DataFrame) -> pd.DataFrame:

@@ -46,9 +46,8 @@ class ProbeSection:
     notes: list[str]
 
 
-def probe_section(store: Store) -> ProbeSection | None:
-    """The section of a store; None if nothing was probed or predicted."""
-    runs = stored.read_all_probes(store)
+def probe_section(store: Store, runs: ProbedRuns) -> ProbeSection | None:
+    """The section of a store whose probes are `runs`; None if nothing was probed or predicted."""
     registered = read_registrations(store)
     if not runs and not registered.registrations and not registered.problems:
         return None
@@ -130,7 +129,12 @@ def notes(runs: ProbedRuns) -> list[str]:
     protocols = {tuple(sorted(one["protocol"].items())) for _, one in runs}
     found = [
         f"{dict(one)['episodes']} episodes of every run were replayed, from seed "
-        f"{dict(one)['seed']}."
+        f"{dict(one)['seed']}"
+        + (
+            f", with the questions of the latent {dict(one)['latent']}."
+            if "latent" in dict(one)
+            else "."
+        )
         for one in sorted(protocols)
     ]
     found += _questions(runs)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from clew.validate import BadInput
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of what is stored: settings and options (`clew.suite.schema`) and the columns below."""
 T = TypeVar("T")
 Part = Literal["result", "curve", "diagnostics"]

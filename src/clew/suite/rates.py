@@ -3,13 +3,15 @@
 On a CPU it is core-time a step, measured at the sizes of the demo and of the study; between them it
 grows with the number of weights (`python benchmarks/rates.py`). On a GPU it is the speed of a large
 pack, measured at the study's size (`docs/performance.md`), and less the fewer runs there are to
-fill the device.
+fill the device. What an environment on the host takes for a step is measured, by a few.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
+from clew.envs import Environment
 from clew.learner import Program
 from clew.learner.encoders import choose_encoder
 from clew.learner.execution import cores
@@ -56,6 +58,25 @@ class Rate(NamedTuple):
 
 def guess(program: Program, runs: int, platform: str, workers: int = 1) -> Rate:
     """For a pack of so many runs, while each of the workers trains such a pack."""
+    rate = _guess(program, runs, platform, workers)
+    env = program.observations.env
+    if not env.hosted:
+        return rate
+    # environments on the host step one after the other, in each worker
+    stepping = runs * _step_seconds(env) / min(workers, cores())
+    return rate._replace(seconds_per_step=rate.seconds_per_step + stepping)
+
+
+@cache
+def _step_seconds(env: Environment) -> float:
+    from clew.envs.hosted.copies import step_seconds
+    from clew.envs.hosted.environment import HostedEnvironment
+
+    assert isinstance(env, HostedEnvironment)
+    return step_seconds(env)
+
+
+def _guess(program: Program, runs: int, platform: str, workers: int) -> Rate:
     s = program.settings
     images = program.observations.size >= IMAGE
     encoder = choose_encoder(s.encoder, program.observations)

@@ -19,7 +19,7 @@ from importlib.resources import files
 from typing import Literal, TypeVar
 
 from clew.bonuses import bonuses
-from clew.envs.registry import environments
+from clew.envs.registry import environments, hosted
 from clew.learner import Knobs, Settings
 from clew.loading import load
 from clew.memory.registry import GIVEN, architectures
@@ -40,6 +40,12 @@ EVERY_WORLD = {
     )
 }
 """Options that `clew.envs.make` takes for any world, besides the world's own."""
+ANY = inspect.Parameter("any", inspect.Parameter.KEYWORD_ONLY)
+NOT_OPTIONS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_KEYWORD)
+HOSTED = "gymnasium:"
+"""In `schema.json`, every Gymnasium environment."""
+UNSTORED = {"vector"}
+"""Options of a Gymnasium environment that say how it is stepped, and change no result."""
 FIRST: JsonObject = json.loads(files("clew.suite").joinpath("schema.json").read_text("utf-8"))
 """First defaults: of knobs and settings by the version that they came with, of options by name."""
 
@@ -47,12 +53,14 @@ FIRST: JsonObject = json.loads(files("clew.suite").joinpath("schema.json").read_
 def options(kind: Kind, name: str, given: Mapping[str, object]) -> Options:
     """What `given` says beyond the defaults of `name`: 1 for 1.0 or a default is no other run."""
     known = _parameters(kind, name)
-    known_names(f"option of {name}", given, known)
+    if not _is_hosted(kind, name):  # which hands on what it does not know
+        known_names(f"option of {name}", given, known)
     chosen = {}
     for option, value in sorted(given.items()):
-        value = _checked(option, value, known[option].annotation)
+        parameter = known.get(option, ANY)
+        value = _checked(option, value, parameter.annotation)
         # not `==`, for which True is 1
-        if repr(value) != repr(known[option].default):
+        if repr(value) != repr(parameter.default):
             chosen[option] = value
     return tuple(chosen.items())
 
@@ -64,7 +72,8 @@ def stored_options(kind: Kind, name: str, chosen: Options) -> JsonObject:
         value = now.setdefault(option, default)
         if _same(value, first):
             del now[option]
-    return dict(sorted(now.items()))
+    unstored = UNSTORED if _is_hosted(kind, name) else ()
+    return {option: value for option, value in sorted(now.items()) if option not in unstored}
 
 
 def chosen_options(kind: Kind, name: str, stored: Mapping[str, object]) -> Options:
@@ -104,7 +113,7 @@ def _changed(kind: Kind, name: str) -> list[tuple[str, object, object]]:
     known = _parameters(kind, name)
     return [
         (option, first, known[option].default)
-        for option, first in FIRST[kind].get(name, {}).items()
+        for option, first in FIRST[kind].get(HOSTED if hosted(name) else name, {}).items()
         if option in known and not _same(first, known[option].default)
     ]
 
@@ -127,7 +136,12 @@ def _parameters(kind: Kind, name: str) -> Mapping[str, inspect.Parameter]:
     """Of what makes it, with the defaults that its name stands for."""
     entry = REGISTRIES[kind][name]
     known = _known(entry.factory(), tuple(entry.preset.items()))
-    return {**known, **EVERY_WORLD} if kind == "environment" else known
+    every = kind == "environment" and not hosted(name)
+    return {**known, **EVERY_WORLD} if every else known
+
+
+def _is_hosted(kind: Kind, name: str) -> bool:
+    return kind == "environment" and hosted(name)
 
 
 @cache
@@ -136,7 +150,7 @@ def _known(factory: Callable[..., object], preset: Options) -> Mapping[str, insp
     return {
         name: parameter.replace(default=given.get(name, parameter.default))
         for name, parameter in inspect.signature(factory).parameters.items()
-        if name not in GIVEN
+        if name not in GIVEN and parameter.kind not in NOT_OPTIONS
     }
 
 

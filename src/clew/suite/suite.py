@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from clew import bonuses, envs, memory
+from clew import bonuses, memory
 from clew.learner import Knobs, Settings
 from clew.store.canonical import JsonObject
 from clew.suite.schema import options
@@ -46,7 +46,6 @@ class Block:
     """Over the study's values; a list is swept over."""
 
     def __post_init__(self) -> None:
-        known_names("environment", [self.environment], envs.names())
         chosen = options("environment", self.environment, self.environment_options)
         env = make_env(self.environment, chosen)
         for field, valid in (

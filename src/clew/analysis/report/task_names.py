@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from clew.analysis.formatting import listed
@@ -43,7 +44,8 @@ def split(environment: str) -> tuple[str, dict[str, str]]:
     name, bracket, inside = environment.partition("[")
     if not bracket or not inside.endswith("]"):
         return environment, {}
-    pairs = (part.partition("=") for part in inside[:-1].split(","))
+    # the comma of a list is followed by no name
+    pairs = (part.partition("=") for part in re.split(r",(?=\w+=)", inside[:-1]))
     return name, {key: value for key, _, value in pairs}
 
 

@@ -10,36 +10,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
+from clew.bonuses.dynamics import Features, InverseDynamics, train_epoch
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
-from clew.layers import Mlp, mlp
 from clew.validate import one_of, positive_number, whole_number
-
-Features = Float[Array, "*batch feature"]
-
-
-class InverseDynamics(eqx.Module):
-    """Predicts the action from the features of the observations before and after it."""
-
-    features: Mlp
-    action: Mlp
-
-    def loss(
-        self,
-        observations: Observations,
-        obs: Shaped[Array, "pair ..."],
-        action: Int[Array, " pair"],
-        next_obs: Shaped[Array, "pair ..."],
-    ) -> Float[Array, ""]:
-        """Cross-entropy of the action."""
-        before, after = (
-            observations.through(self.features, each, linear_first=True) for each in (obs, next_obs)
-        )
-        logits = self.action(jnp.concatenate((before, after), -1))
-        return optax.softmax_cross_entropy_with_integer_labels(logits, action).mean()
 
 
 class E3BState(NamedTuple):
@@ -49,9 +27,6 @@ class E3BState(NamedTuple):
     optimiser: optax.OptState
     root: Float[Array, "env feature feature"]
     """R with C⁻¹ = R Rᵀ."""
-
-
-ModelAndOptimiser = tuple[InverseDynamics, optax.OptState]
 
 
 @register("e3b")
@@ -85,6 +60,10 @@ class E3B(Bonus[E3BState]):
     """Hidden layers of φ."""
     max_score: float | None = None
     """Larger scores are cut to it before they are normalised; None: they are not."""
+    boundary: Boundary = "final"
+    """What the step that ends an episode is scored on: final, stale, fresh or zero."""
+    last_pairs: bool = True
+    """Whether φ is trained on the steps that end episodes, too."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,18 +71,15 @@ class E3B(Bonus[E3BState]):
             positive_number(field, getattr(self, field))
         for field in ("hidden", "features", "batch", "layers"):
             whole_number(field, getattr(self, field), 1)
-        one_of("count_first", self.count_first, (False, True))
+        one_of("boundary", self.boundary, BOUNDARIES)
+        for field in ("count_first", "last_pairs"):
+            one_of(field, getattr(self, field), (False, True))
         if self.max_score is not None:
             positive_number("max_score", self.max_score)
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> E3BState:
         """Random features; C is `ridge` times the identity."""
-        features_key, action_key = jax.random.split(key)
-        actions = len(observations.env.action_names)
-        model = InverseDynamics(
-            mlp(features_key, observations.size, *[self.hidden] * self.layers, self.features),
-            mlp(action_key, 2 * self.features, self.hidden, actions),
-        )
+        model = InverseDynamics.init(key, observations, self.hidden, self.layers, self.features)
         root = self._initial_root
         optimiser = self._adam.init(eqx.filter(model, eqx.is_array))
         return E3BState(model, optimiser, jnp.broadcast_to(root, (envs, *root.shape)))
@@ -113,14 +89,19 @@ class E3B(Bonus[E3BState]):
     ) -> tuple[E3BState, Float[Array, "time env"]]:
         """Score each next observation against the observations of its episode before it."""
         before, after = (
-            observations.through(state.model.features, obs, linear_first=True)
-            for obs in (transitions.obs, transitions.next_obs)
+            state.model.look(observations, obs)
+            for obs in (transitions.obs, scored_obs(self.boundary, transitions))
         )
 
         def step(root: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             return jax.vmap(self._step)(root, *now)
 
         root, scores = jax.lax.scan(step, state.root, (before, transitions.first, after))
+        if self.boundary == "fresh":
+            alone = (after**2).sum(-1) / self.ridge
+            scores = jnp.where(last_steps(transitions), alone, scores)
+        if self.boundary == "zero":
+            scores = jnp.where(last_steps(transitions), 0, scores)
         scores = scores if self.max_score is None else jnp.minimum(scores, self.max_score)
         return state._replace(root=root), scores
 
@@ -132,21 +113,14 @@ class E3B(Bonus[E3BState]):
         key: PRNGKeyArray,
     ) -> E3BState:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
-        steps = (transitions.obs, transitions.action, transitions.next_obs)
-        pairs = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), steps)
-        n = transitions.action.size
-        batch = min(self.batch, n)
-        order = jax.random.permutation(key, n)[: n - n % batch].reshape(-1, batch)
+        kept = None if self.last_pairs else (~last_steps(transitions)).astype(jnp.float32)
 
-        def minibatch(carry: ModelAndOptimiser, chosen: Array) -> tuple[ModelAndOptimiser, None]:
-            model, optimiser = carry
-            batch = jax.tree.map(lambda leaf: leaf[chosen], pairs)
-            grads = jax.grad(lambda model: model.loss(observations, *batch))(model)
-            updates, optimiser = self._adam.update(grads, optimiser)
-            return (eqx.apply_updates(model, updates), optimiser), None
+        def loss(model: InverseDynamics, *pairs: Array) -> Float[Array, ""]:
+            return model.loss(observations, *pairs)
 
-        start = (state.model, state.optimiser)
-        (model, optimiser), _ = jax.lax.scan(minibatch, start, order)
+        model, optimiser = train_epoch(
+            loss, state.model, state.optimiser, self._adam, transitions, self.batch, key, kept
+        )
         return E3BState(model, optimiser, state.root)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -13,23 +12,13 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
+from clew.bonuses.distillation import Distillation
 from clew.bonuses.registry import register
 from clew.bonuses.visits import Visits
 from clew.envs.observations import Observations
-from clew.layers import Mlp, mlp
+from clew.layers import Mlp
 from clew.validate import one_of, positive_number, whole_number
-
-
-class Distillation(eqx.Module):
-    """Random network distillation: the predictor learns the target on visited observations."""
-
-    target: Mlp
-    predictor: Mlp
-
-    def error(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch"]:
-        """Mean squared error over the features."""
-        wanted = jax.lax.stop_gradient(self.target)(x)
-        return ((self.predictor(x) - wanted) ** 2).mean(-1)
 
 
 class NovelDState(NamedTuple):
@@ -65,6 +54,8 @@ class NovelD(Bonus[NovelDState]):
     """w: the mean squared error, as in RND's paper, or its root, as in NovelD's own code."""
     layers: int = 1
     """Hidden layers of both networks."""
+    boundary: Boundary = "final"
+    """What the step that ends an episode is scored on: final, stale, fresh or zero."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,12 +64,12 @@ class NovelD(Bonus[NovelDState]):
         for field in ("hidden", "features", "layers"):
             whole_number(field, getattr(self, field), 1)
         one_of("novelty", self.novelty, ("squared", "norm"))
+        one_of("boundary", self.boundary, BOUNDARIES)
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> NovelDState:
         """Two different random networks."""
         sizes = (observations.size, *[self.hidden] * self.layers, self.features)
-        both = jax.vmap(lambda key: mlp(key, *sizes))(jax.random.split(key))
-        networks = Distillation(*(jax.tree.map(itemgetter(i), both) for i in range(2)))
+        networks = Distillation.init(key, *sizes)
         optimiser = self._adam.init(eqx.filter(networks.predictor, eqx.is_array))
         return NovelDState(networks, optimiser, Visits.empty(observations.env, envs))
 
@@ -86,12 +77,18 @@ class NovelD(Bonus[NovelDState]):
         self, observations: Observations, state: NovelDState, transitions: Transitions
     ) -> tuple[NovelDState, Float[Array, "time env"]]:
         """The gain in novelty, if the next observation is new to its episode."""
+        transitions = transitions._replace(next_obs=scored_obs(self.boundary, transitions))
         errors = [
             observations.through(state.networks.error, obs, linear_first=True)
             for obs in (transitions.obs, transitions.next_obs)
         ]
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
-        visits, new = state.visits.update(transitions)
+        visits, seen = state.visits.update(transitions)
+        new = seen == 0
+        if self.boundary == "fresh":
+            new |= last_steps(transitions)
+        if self.boundary == "zero":
+            new &= ~last_steps(transitions)
         scores = jnp.maximum(after - self.alpha * before, 0) * new
         return state._replace(visits=visits), scores
 
@@ -104,11 +101,11 @@ class NovelD(Bonus[NovelDState]):
     ) -> NovelDState:
         """One step of Adam on the predictor's error over the rollout."""
         target, predictor = state.networks.target, state.networks.predictor
+        scored = scored_obs(self.boundary, transitions)
 
         def loss(predictor: Mlp) -> Float[Array, ""]:
             error = Distillation(target, predictor).error
-            errors = observations.through(error, transitions.next_obs, linear_first=True)
-            return errors.mean()
+            return observations.through(error, scored, linear_first=True).mean()
 
         updates, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
         predictor = eqx.apply_updates(predictor, updates)

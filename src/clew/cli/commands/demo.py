@@ -39,12 +39,13 @@ CLOSING = (
 
 
 @register("demo")
-def demo(out: Path = Path("out"), workers: int | None = None) -> None:
+def demo(out: Path = Path("out"), workers: int | None = None, no_cache: bool = False) -> None:
     """Train a small study on this machine in minutes; write its table, figure and report.
 
     Args:
         out: Folder for the results.
         workers: Processes that train at the same time; one for each core if not given.
+        no_cache: Neither read nor keep compiled programs in the user's cache folder.
     """
     from clew.cli.training import train_here
     from clew.learner.execution import cores
@@ -60,7 +61,7 @@ def demo(out: Path = Path("out"), workers: int | None = None) -> None:
     console.print(Panel(opening, title="clew demo"))
     # every worker compiles the programs that it trains, so each program is one pack
     size = max(len(group) for _, group in programs)
-    config = WorkerConfig(suite=suite, store=out / "demo", pack_size=size)
+    config = WorkerConfig(suite=suite, store=out / "demo", pack_size=size, cache=not no_cache)
     code = train_here(config, team, demo=True)
     if code in (0, EXIT_FAILED):
         print_answer(config.store, out, console)

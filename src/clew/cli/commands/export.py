@@ -13,13 +13,19 @@ from clew.cli.commands.report import MARGIN
 from clew.cli.output import say
 from clew.cli.parsing import ResultsPath
 from clew.cli.registry import register
-from clew.cli.results_source import TableOptions, is_file_of_rows, read_source, require_extra
-from clew.store import Store
+from clew.cli.results_source import (
+    TableOptions,
+    read_probes,
+    read_source,
+    require_extra,
+    statistics_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from clew.analysis.tables import Grid
+    from clew.probes.stored import ProbedRuns
 
 
 @register("export")
@@ -52,7 +58,6 @@ def export(
         margin: A difference in success inside plus or minus this does not matter.
     """
     require_extra("the export")
-    from clew.analysis import Statistics
     from clew.analysis import export as files
 
     console = Console()
@@ -60,8 +65,9 @@ def export(
         options = TableOptions(baseline, lower, upper, score_range)
         contents = read_source(source, options, bars)
         bars.add_task("tables, figures and data", total=None)
-        drawn, tables = ({}, []) if is_file_of_rows(source) else _of_probes(source)
-        statistics = Statistics(contents.results, margin=margin)
+        probed = read_probes(source)
+        drawn, tables = _of_probes(probed)
+        statistics = statistics_of(contents, probed, margin)
         done = files.export(statistics, out, contents.notes, drawn, tables, force)
     for note in contents.notes:
         say(console, note)
@@ -75,13 +81,11 @@ def export(
         say(console, f"{len(done.removed)} files of an earlier export have no data now: removed")
 
 
-def _of_probes(store: Path) -> tuple[dict[str, Figure], list[Grid]]:
-    """Figures by name, and the table, of what `clew probe` put into a store."""
+def _of_probes(runs: ProbedRuns) -> tuple[dict[str, Figure], list[Grid]]:
+    """Figures by name, and the table."""
     from clew.probes.arms import arm_means, run_table
     from clew.probes.report import auc_table, probe_figures
-    from clew.probes.stored import read_all_probes
 
-    runs = read_all_probes(Store(store, read_only=True))
     if not runs:
         return {}, []
     drawn = {f"probes-{name}": figure for name, figure in probe_figures(runs).items()}

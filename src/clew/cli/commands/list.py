@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from clew.cli.listing import HYPERPARAMETERS, NAMED, Listed, hyperparameters, listed, plain_options
+from clew.cli.listing import (
+    HYPERPARAMETERS,
+    NAMED,
+    Listed,
+    hyperparameters,
+    listed,
+    listed_as,
+    plain_options,
+)
 from clew.cli.listing_text import Heading, overview, page_of_kind, page_of_name, page_of_reward
 from clew.cli.output import console_for, say
 from clew.cli.registry import register
@@ -23,11 +31,11 @@ def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
     """List what can be named: environments, rewards, architectures, bonuses, suites; with options.
 
     Args:
-        what: A name, for all about it; or environments, rewards, architectures, bonuses, suites,
-            knobs or settings. If not given, an overview.
+        what: A name, for all about it, gymnasium:ID too; or environments, rewards, architectures,
+            bonuses, suites, latents, knobs or settings. If not given, an overview.
         json: Print one JSON object.
     """
-    entries = listed()
+    entries = [*listed_as(what), *listed()]
     kinds = (*NAMED, *HYPERPARAMETERS, "rewards")
     rewards = dict.fromkeys(variant for it in entries for variant in it.rewards)
     names = [it.name for it in entries]
@@ -44,7 +52,7 @@ def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
 
 def as_plain(entries: Sequence[Listed], what: str = EVERYTHING) -> dict[str, Any]:
     """By kind and name: everything, or what has the name or is of the kind that is asked for."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {kind: {} for kind in NAMED if what in (EVERYTHING, kind)}
     for it in entries:
         if what in (EVERYTHING, it.kind, it.name, *it.rewards) or (
             what == "rewards" and it.rewards

@@ -12,7 +12,14 @@ from rich.progress import Progress
 from clew.cli.output import console_for, say
 from clew.cli.parsing import STANDARD_OUTPUT, JsonFile, ResultsPath
 from clew.cli.registry import register
-from clew.cli.results_source import TableOptions, is_file_of_rows, read_source, require_extra
+from clew.cli.results_source import (
+    TableOptions,
+    is_file_of_rows,
+    read_probes,
+    read_source,
+    require_extra,
+    statistics_of,
+)
 from clew.store import Store
 from clew.store.atomic import write
 from clew.validate import BadInput
@@ -20,6 +27,7 @@ from clew.validate import BadInput
 if TYPE_CHECKING:
     from clew.analysis import Statistics, StoreContents, TableContents
     from clew.analysis.report.page import Extras
+    from clew.probes.stored import ProbedRuns
 
 PAPER = "paper"
 PROOF_SECONDS = 20.0
@@ -97,7 +105,7 @@ def write_page(
 ) -> Written:
     """Write the page of a store or file."""
     require_extra()
-    from clew.analysis import Statistics, StoreContents
+    from clew.analysis import StoreContents
     from clew.analysis.report import write_report
 
     with Progress(console=console, transient=True) as bars:
@@ -106,13 +114,14 @@ def write_page(
             ours, against, lambda path: read_source(path, _meant_for(path, options), bars)
         )
         extras["notes"] = notes = [*ours.notes, *notes]
+        probed = read_probes(source)
         if isinstance(ours, StoreContents):
             bars.add_task("what the rewards supervise", total=None)
-            extras |= _of_store(source, ours, proof_seconds)
+            extras |= _of_store(source, ours, probed, proof_seconds)
         else:
             extras["configuration"] = {"file": str(source)}
         bars.add_task("statistics and pictures", total=None)
-        statistics = Statistics(ours.results, margin=margin)
+        statistics = statistics_of(ours, probed, margin)
         path = write_report(statistics, out, **extras)
     return Written(path, notes, statistics)
 
@@ -122,12 +131,11 @@ def _write_json(
 ) -> list[str]:
     """Print or write the document; notes, and where it is."""
     require_extra()
-    from clew.analysis import Statistics
     from clew.analysis.as_json import as_json
 
     with Progress(console=console, transient=True) as bars:
         ours = read_source(source, options, bars)
-        text = as_json(Statistics(ours.results, margin=margin), ours.notes)
+        text = as_json(statistics_of(ours, read_probes(source), margin), ours.notes)
     if target == STANDARD_OUTPUT:
         print(text)
         return ours.notes
@@ -135,14 +143,14 @@ def _write_json(
     return [*ours.notes, f"answer: {target}"]
 
 
-def _of_store(store: Path, ours: StoreContents, proof_seconds: float) -> Extras:
+def _of_store(store: Path, ours: StoreContents, probed: ProbedRuns, proof_seconds: float) -> Extras:
     """What only a store has: proofs, probes, and how the runs were made."""
     from clew.cli.task_verdicts import task_verdicts
     from clew.probes.report import probe_section
 
     return {
         "proofs": task_verdicts(store, ours.tasks, proof_seconds),
-        "probes": probe_section(Store(store, read_only=True)),
+        "probes": probe_section(Store(store, read_only=True), probed),
         "configuration": {"store": str(store), **ours.configuration},
     }
 

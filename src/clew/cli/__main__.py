@@ -1,5 +1,0 @@
-"""`python -m clew.cli` is `clew`."""
-
-from clew.cli import main
-
-main()

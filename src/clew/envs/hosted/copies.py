@@ -1,0 +1,185 @@
+"""Copies of a Gymnasium environment, alive: they are reset, stepped, and begin again by themselves.
+
+Gymnasium's vectors begin the next episode in one of three ways (`AutoresetMode`). Here all come to
+the same: a step returns the last observation of the episode that it ended, and the copy stands at
+the first one of the next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from jaxtyping import Bool, Float, Int
+
+from clew.envs.hosted.recipe import EnvironmentFailed, explained
+from clew.envs.hosted.spaces import Batch
+from clew.validate import BadInput
+
+if TYPE_CHECKING:
+    from clew.envs.hosted.environment import HostedEnvironment
+
+INFO = ("is_success", "success")
+"""Where an environment says in its `info` whether the episode has succeeded, as is the custom."""
+
+TIMED, LONGEST = 200, 0.5
+"""Steps that are timed for a forecast, and seconds that they may take."""
+
+
+class HostStep(NamedTuple):
+    """What every copy answered to its action."""
+
+    final: Batch
+    """What the action led to: the last observation of the episode if it ended there."""
+    obs: Batch
+    """What is seen now: the first observation of the next episode, if the last one ended."""
+    reward: Float[np.ndarray, " env"]
+    terminated: Bool[np.ndarray, " env"]
+    truncated: Bool[np.ndarray, " env"]
+    success: Bool[np.ndarray, " env"]
+    """Only where an episode ended."""
+    info: Mapping[str, Any]
+    """Of the step, as the vector has it: a mask under `_key` beside the values under `key`."""
+
+
+class Copies:
+    """`n` copies of an environment. Observations are good until the next call, and no longer."""
+
+    def __init__(
+        self, env: HostedEnvironment, n: int, *, once: bool = False, filmed: bool = False
+    ) -> None:
+        """With `once`, every copy plays one episode; what ended copies answer does not count."""
+        self.env, self._n = env, n
+        mode = AutoresetMode.NEXT_STEP if once else AutoresetMode.DISABLED
+        kind, drawn = ("sync", "rgb_array") if filmed else (env.vector, None)
+        with self._its_own("be made"):
+            self._vector = env.recipe.vector(n, kind, mode, once, drawn)
+        self._mode = _mode_of(self._vector, env.title)
+        self._stand_still = once and not env.recipe.makes_vectors
+        self._return = np.zeros(n)
+        self._key = env.success_key
+
+    def reset(self, seeds: Sequence[int]) -> tuple[Batch, Mapping[str, Any]]:
+        """Begin an episode in every copy."""
+        self._return = np.zeros(self._n)
+        # a vector of the user's own has one seed for all
+        seed: Any = list(seeds) if _is_gymnasiums(self._vector) else seeds[0]
+        with self._its_own("reset"):
+            return self._vector.reset(seed=seed)
+
+    def step(self, actions: Int[np.ndarray, " env"]) -> HostStep:
+        """Step every copy, and begin the next episode where one ended."""
+        with self._its_own("step"):
+            obs, reward, terminated, truncated, info = self._vector.step(
+                self.env.actions.taken(actions)
+            )
+        self._return = self._return + reward
+        done = terminated | truncated
+        if not done.any():
+            return HostStep(obs, obs, reward, terminated, truncated, done, info)
+        final = obs
+        if self._mode is AutoresetMode.SAME_STEP:
+            final, info = _put(obs, info["final_obs"], done), info.get("final_info", {})
+        success = self._succeeded(done, info)
+        self._return = np.where(done, 0, self._return)
+        if self._mode is not AutoresetMode.SAME_STEP and not self._stand_still:
+            final = _copied(obs)  # the vector may use the same array again
+            with self._its_own("reset"):
+                obs, _ = self._vector.reset(options={"reset_mask": done})
+        return HostStep(final, obs, reward, terminated, truncated, success, info)
+
+    def frame(self) -> np.ndarray:
+        """A picture of the first copy, if they are filmed."""
+        with self._its_own("be drawn"):
+            return np.asarray(self._vector.render()[0])  # type: ignore[index]
+
+    def close(self) -> None:
+        """Let the copies go, with their processes if they have any."""
+        with self._its_own("close"):
+            self._vector.close()
+
+    def _succeeded(self, done: Bool[np.ndarray, " env"], info: Mapping[str, Any]) -> np.ndarray:
+        """By the environment's word, or by the episode's return; see `HostedEnvironment`."""
+        env = self.env
+        if env.success_return is not None:
+            return done & (self._return >= env.success_return)
+        self._key = self._key or next((key for key in INFO if key in info), None)
+        if self._key is not None:
+            if self._key not in info:
+                return np.zeros(self._n, bool)  # not said: not succeeded
+            said = done & info.get(f"_{self._key}", True)
+            return said & np.asarray(info[self._key], bool)
+        if env.threshold is None:
+            raise BadInput(
+                f"{env.title} does not say when an episode has succeeded: its info has neither "
+                f"{INFO[0]!r} nor {INFO[1]!r}, and it has no reward threshold; state the option "
+                "success_return, the return from which an episode counts as a success, or "
+                "success_key, the key of its info that says so when one has succeeded"
+            )
+        return done & (self._return >= env.threshold)
+
+    @contextmanager
+    def _its_own(self, doing: str) -> Iterator[None]:
+        """What an environment raises is its own error, and no mistake of whoever called Clew."""
+        try:
+            yield
+        except BadInput:
+            raise
+        except Exception as error:
+            raise EnvironmentFailed(
+                f"{self.env.title} could not {doing}: {explained(error)}"
+            ) from error
+
+
+def step_seconds(env: HostedEnvironment) -> float:
+    """How long one copy takes for a step, by some random ones."""
+    copy, random = Copies(env, 1), np.random.default_rng(0)
+    try:
+        copy.reset([0])
+        steps, began, spent = 0, time.perf_counter(), 0.0
+        while steps < TIMED and spent < LONGEST:
+            copy.step(random.integers(len(env.action_names), size=1))
+            steps, spent = steps + 1, time.perf_counter() - began
+        return spent / steps
+    finally:
+        copy.close()
+
+
+def _mode_of(vector: VectorEnv, title: str) -> AutoresetMode:
+    mode = vector.metadata.get("autoreset_mode")
+    next_step = mode is AutoresetMode.NEXT_STEP and not _is_gymnasiums(vector)
+    if not isinstance(mode, AutoresetMode) or next_step:
+        raise BadInput(
+            f"the vector of {title} begins episodes in a way that is not supported "
+            f"(autoreset_mode={getattr(mode, 'value', mode)!r}); metadata['autoreset_mode'] must "
+            "be AutoresetMode.SAME_STEP, or DISABLED with a reset that takes a reset_mask"
+        )
+    return mode
+
+
+def _is_gymnasiums(vector: VectorEnv) -> bool:
+    """Then it resets single copies in every mode, and takes a seed for each."""
+    return isinstance(vector.unwrapped, (SyncVectorEnv, AsyncVectorEnv))
+
+
+def _put(obs: Batch, finals: Sequence[Any], done: np.ndarray) -> Batch:
+    """A copy of `obs` with the last observations of ended episodes in their places."""
+    if isinstance(obs, Mapping):
+        return {
+            key: _put(part, [None if each is None else each[key] for each in finals], done)
+            for key, part in obs.items()
+        }
+    after = np.array(obs)
+    for i in np.flatnonzero(done).tolist():
+        after[i] = finals[i]
+    return after
+
+
+def _copied(obs: Batch) -> Batch:
+    if isinstance(obs, Mapping):
+        return {key: _copied(part) for key, part in obs.items()}
+    return np.array(obs)

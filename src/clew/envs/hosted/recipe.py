@@ -1,0 +1,206 @@
+"""How copies of a Gymnasium environment are made. No jax: other processes import this."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gymnasium
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.wrappers import TimeLimit
+
+from clew.validate import BadInput, hint
+
+GYMNASIUM = "gymnasium:"
+LIMITS = ("_max_episode_steps", "max_episode_steps", "max_steps", "max_episode_length")
+"""Attributes by which environments without a registered time limit say what theirs is; the first is
+that of Gymnasium's `TimeLimit`."""
+Env = gymnasium.Env[Any, Any]
+
+
+class EnvironmentFailed(RuntimeError):  # noqa: N818 (it is what happened)
+    """An environment raised an error of its own."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A name, and all that decides what a copy does; it can be sent to another process."""
+
+    name: str
+    """`gymnasium:ID`, or `module:function` of a function that returns an environment."""
+    options: tuple[tuple[str, object], ...] = ()
+    """Keyword arguments of `gymnasium.make`, or of the function."""
+    wrappers: tuple[str, ...] = ()
+    """Each `module:wrapper`, applied in this order."""
+    max_episode_steps: int | None = None
+    """The time limit, if it is not the environment's own."""
+
+    @property
+    def makes_vectors(self) -> bool:
+        """Whether it is a function with an argument `num_envs`, which returns a vector."""
+        if self.name.startswith(GYMNASIUM):
+            return False
+        return "num_envs" in inspect.signature(imported(self.name)).parameters
+
+    def __call__(self, render_mode: str | None = None) -> Env:
+        """One copy."""
+        options = dict(self.options) | ({} if render_mode is None else {"render_mode": render_mode})
+        if self.name.startswith(GYMNASIUM):
+            env = self._registered(options)
+        else:
+            env = _called(self.name, imported(self.name), **options)
+            if not isinstance(env, gymnasium.Env):
+                raise BadInput(
+                    f"{self.name} returned {type(env).__name__}, and must return a gymnasium.Env "
+                    "(or, if it has an argument num_envs, a gymnasium.vector.VectorEnv)"
+                )
+            if self.max_episode_steps is not None:
+                env = TimeLimit(env, self.max_episode_steps)
+        for wrapper in self.wrappers:
+            env = _called(wrapper, imported(wrapper), env)
+        return env
+
+    def vector(
+        self,
+        n: int,
+        kind: str = "sync",
+        mode: AutoresetMode = AutoresetMode.DISABLED,
+        once: bool = False,
+        render_mode: str | None = None,
+    ) -> VectorEnv:
+        """`n` copies; with `once`, each plays one episode and then stands still."""
+        if self.makes_vectors:
+            made = _called(self.name, imported(self.name), **dict(self.options), num_envs=n)
+            if not isinstance(made, VectorEnv) or made.num_envs != n:
+                raise BadInput(
+                    f"{self.name} has an argument num_envs, so it must return a "
+                    f"gymnasium.vector.VectorEnv of num_envs={n} copies"
+                )
+            return made
+        one = _Copy(self, once, render_mode)
+        if kind == "sync":
+            # one buffer for all observations, which whoever steps the vector copies
+            return SyncVectorEnv([one] * n, copy=False, autoreset_mode=mode)
+        # a worker of Clew's own may not have children unless it says so
+        multiprocessing.current_process().daemon = False
+        # not a fork, which jax's threads would not survive
+        return AsyncVectorEnv([one] * n, copy=False, context="spawn", autoreset_mode=mode)
+
+    def limited(self, env: Env | VectorEnv) -> Recipe:
+        """With a time limit, if `env`, a copy, says only by an attribute what its own is."""
+        one: Any = getattr(env, "envs", [env])[0]  # of a vector
+        if self.max_episode_steps is None and (one.spec is None or not one.spec.max_episode_steps):
+            for name in LIMITS:
+                limit = _attribute(one, name)
+                if isinstance(limit, int) and limit > 0:
+                    return replace(self, max_episode_steps=limit)
+            raise BadInput(
+                f"{self.name} has no time limit, and evaluations play to the end of an episode; "
+                "state one with the option max_episode_steps, such as max_episode_steps=500"
+            )
+        return self
+
+    def _registered(self, options: dict[str, object]) -> Env:
+        name = self.name.removeprefix(GYMNASIUM)
+        try:
+            return gymnasium.make(name, max_episode_steps=self.max_episode_steps, **options)  # type: ignore[arg-type]
+        except (gymnasium.error.UnregisteredEnv, gymnasium.error.DeprecatedEnv) as error:
+            near = hint(name.rpartition(":")[2], gymnasium.registry)
+            said = " ".join(str(error).split()).rstrip(".")
+            raise BadInput(
+                f"Gymnasium has no environment {name!r} ({said}){near}; if a package registers it "
+                f"when it is imported, write {GYMNASIUM}PACKAGE:{name.rpartition(':')[2]}"
+            ) from None
+        except Exception as error:
+            raise BadInput(f"{self.name} cannot be made ({explained(error)})") from error
+
+
+class OneEpisode(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """After the end of its episode it stands still, until it is reset with a seed.
+
+    Its vector resets without one. So copies whose episode was short cost nothing more.
+    """
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env)
+        self._last: Any = None
+        self._ended = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode, or with no seed stand still."""
+        if seed is None and self._ended:
+            return self._last, {}
+        self._ended = False
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take a step, unless the episode has ended."""
+        if self._ended:
+            return self._last, 0.0, False, False, {}
+        obs, reward, terminated, truncated, info = super().step(action)
+        self._last, self._ended = obs, bool(terminated or truncated)
+        return obs, reward, terminated, truncated, info
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """What makes one copy of a vector, there or in another process."""
+
+    recipe: Recipe
+    once: bool
+    render_mode: str | None
+
+    def __call__(self) -> Env:
+        made = self.recipe(self.render_mode)
+        return OneEpisode(made) if self.once else made
+
+
+def imported(target: str) -> Callable[..., Any]:
+    """What `"module:attribute"` names; the module is installed, or in the current folder."""
+    module, _, attribute = target.partition(":")
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise BadInput(
+            f"{target!r} cannot be imported ({explained(error)}); write module:function, with a "
+            "module that is installed or in this folder"
+        ) from error
+    if not callable(found):
+        raise BadInput(f"{target!r} is not a function that makes an environment")
+    return found
+
+
+def _attribute(env: Any, name: str) -> object:
+    """Of an environment, or of what it wraps."""
+    while env is not None:
+        if name in vars(env):
+            return vars(env)[name]
+        env = getattr(env, "env", None)
+    return None
+
+
+def explained(error: BaseException) -> str:
+    """Its type and the first line of what it says."""
+    said = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _called(name: str, function: Callable[..., Any], *args: object, **options: object) -> Any:
+    try:
+        return function(*args, **options)
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"{name} cannot be made ({explained(error)})") from error

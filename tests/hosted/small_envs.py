@@ -1,0 +1,142 @@
+"""Small Gymnasium environments with every kind of space, end and information."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+
+
+class Recall(gymnasium.Env[Any, Any]):
+    """A cue is shown once; at the end, the action must be the cue. Lengths differ by chance."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None, length: int = 4, words: bool = False):
+        self.render_mode, self.length, self.cues, self.words = render_mode, length, 2, words
+        self.observation_space = spaces.Dict(
+            {
+                "seen": spaces.Discrete(4),
+                "clock": spaces.Box(0, 1, (1,), np.float32),
+                "cue": spaces.Discrete(2),
+            }
+        )
+        self.action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.cue = int(self.np_random.integers(self.cues))
+        self.end = self.length + int(self.np_random.integers(3))
+        self.t = 0
+        return self._observed(), self._info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert self.t < self.end, "stepped after its end"
+        self.t += 1
+        ended = self.t == self.end
+        right = ended and int(action) == self.cue
+        info = {**self._info(), **({"is_success": right} if ended else {})}
+        return self._observed(), float(right) - 0.01, ended, False, info
+
+    def render(self) -> Any:
+        frame = np.zeros((8, 8, 3), np.uint8)
+        frame[:, : self.t] = 50 + 200 * self.cue
+        return frame
+
+    def _observed(self) -> dict[str, Any]:
+        shown = self.cue if self.t == 0 else self.cues + int(self.t == self.end - 1)
+        clock = np.array([self.t / 10], np.float32)
+        return {"seen": np.int64(shown), "clock": clock, "cue": np.int64(self.cue)}
+
+    def _info(self) -> dict[str, Any]:
+        return {"cue": self.cue, "t": self.t, **({"words": "two"} if self.words else {})}
+
+
+class Walk(gymnasium.Env[Any, Any]):
+    """A random walk whose action pushes it: it ends at ±2, and nothing else says so."""
+
+    def __init__(self, space: spaces.Space[Any] | None = None, actions: Any = None):
+        self.observation_space = space or spaces.Box(-5, 5, (2,), np.float32)
+        self.action_space = actions or spaces.MultiDiscrete([3, 2])
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.x, self.t = 0.0, 0
+        return self._observed(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert abs(self.x) < 2, "stepped after its end"
+        push = 0.3 * (int(action[0]) - 1) * (1 + int(action[1]))
+        self.x += push + 0.3 * self.np_random.normal()
+        self.t += 1
+        return self._observed(), push, abs(self.x) >= 2, False, {}
+
+    def _observed(self) -> Any:
+        return np.array([self.x, self.t / 100], np.float32)
+
+
+class Crashes(Recall):
+    """Raises an error in its fiftieth step."""
+
+    steps = 0
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.steps += 1
+        if self.steps == 50:
+            raise OSError("the simulator is gone")
+        return super().step(action)
+
+
+class Symbols(gymnasium.Env[Any, Any]):
+    """A number from 0 to 4, which the action adds to."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Discrete(5, start=3)
+        self.action_space = spaces.Discrete(2, start=1)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.x = 3
+        return np.int64(self.x), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert action in (1, 2)
+        self.x = 3 + (self.x - 3 + int(action)) % 5
+        return np.int64(self.x), 0.0, self.x == 7, False, {"success": True}
+
+
+def recall(**options: Any) -> gymnasium.Env[Any, Any]:
+    return Recall(**options)
+
+
+def walk() -> gymnasium.Env[Any, Any]:
+    return Walk()
+
+
+def crashes() -> gymnasium.Env[Any, Any]:
+    return Crashes()
+
+
+def symbols() -> gymnasium.Env[Any, Any]:
+    return Symbols()
+
+
+def nothing() -> int:
+    return 3
+
+
+def recalls(num_envs: int, mode: str) -> VectorEnv:
+    return SyncVectorEnv([Recall] * num_envs, autoreset_mode=AutoresetMode(mode))
+
+
+def walks(num_envs: int, mode: str) -> VectorEnv:
+    copies = [lambda: gymnasium.wrappers.TimeLimit(Walk(), 20)] * num_envs
+    return SyncVectorEnv(copies, autoreset_mode=AutoresetMode(mode))
+
+
+def cartpoles(num_envs: int) -> VectorEnv:
+    """Gymnasium's own, written for vectors: it resets in the next step, and only there."""
+    return gymnasium.make_vec("CartPole-v1", num_envs, vectorization_mode="vector_entry_point")
