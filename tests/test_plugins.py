@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clew import plugins, source
 from clew.cli import split_modules
 from clew.plugins import UserModule, modules_in_use, use_again, use_modules
 from clew.registry import Registry
+from clew.store import Store
 from clew.suite import Stop
 from clew.suite.launchers import WorkerConfig, run_worker
 from clew.validate import BadInput
@@ -258,3 +261,38 @@ def test_a_suite_names_modules(site: Path) -> None:
     assert done.err.startswith(f"clew: {suite}: the module 'not_there' (installed, or in {site}) ")
     suite.write_text("modules = 'not_there'\n[[block]]\n")
     assert "modules='not_there' is not valid; it must be a list" in called("run", str(suite)).err
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("os:system", {"command": "touch owned"}, "calls 'os:system', .*: --module os$"),
+        ("gymnasium:evil:X-v0", {}, "calls 'gymnasium:evil:X-v0', .*: --module evil$"),
+        ("gymnasium:X-v0", {"wrappers": ["evil.a:f"]}, "calls 'evil.a:f', .*: --module evil.a$"),
+        ("Mine", {}, r"no environment 'Mine' here, .* it is from evil 1\.0: install"),
+    ],
+)
+def test_nothing_that_a_store_names_is_imported(
+    site: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any], said: str
+) -> None:
+    """A store may come from anybody: to look at it must not run what it says."""
+    write(site / "evil.py", "open('owned', 'w').close()")
+    write(site / "evil" / "a.py", "open('owned', 'w').close()")
+    monkeypatch.chdir(site)
+    config = {**tiny().runs()[0].config, "environment": name, "environment_options": options}
+    run = Store(site / "store").run(config)
+    numbers = np.arange(3.0)
+    run.write_finished(
+        {"tail_mean": 1.0, "final_success": 1.0, "first_success": 1, "steps": 9},
+        curve={"steps": numbers, "success": numbers},
+        diagnostics={},
+        agent={"weight": numbers},
+        provenance={"from": {"environment": "evil 1.0"}, "modules": ["evil"]},
+    )
+    for words in (["status"], ["report", "--proof-seconds", "30"]):
+        called(words[0], "store", *words[1:])
+    done = called("show", run.name, "--store", "store")
+    assert done.code == 2
+    assert re.search(said, done.err.strip()), done.err
+    assert not (site / "owned").exists()
+    assert "evil" not in sys.modules

@@ -178,8 +178,7 @@ def test_a_gymnasium_environment() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"env": Corridor()}, "needs latent"),
-        ({"env": Corridor(), "latent": lambda env: {"x": env.x}, "seeds": ()}, "at least one"),
+        ({"env": Corridor(), "latent": lambda env: {"x": env.x}, "seeds": ()}, "number of seeds=0"),
         ({"env": Corridor(True), "latent": lambda env: {"x": env.x}}, "too few"),
         ({"env": "TinyReproduc"}, "did you mean 'TinyReproduce'"),
     ],

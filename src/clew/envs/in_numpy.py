@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal, Var
 from jaxtyping import PyTree
 
-from clew.envs.numpy_rules import RULES, Written, padded
+from clew.envs.numpy_rules import RULES, padded
 
 
 def in_numpy(function: Callable[..., Any], *like: PyTree) -> Callable[..., Any] | None:
@@ -43,12 +43,10 @@ class _Lines:
     """Lines of Python that do what a jaxpr does."""
 
     def __init__(self) -> None:
-        self.space: dict[str, Any] = {"np": np, "padded": padded}
-        self.constants: dict[Any, str] = {}
+        self.known: dict[str, Any] = {"np": np, "padded": padded}
         self.expressions: dict[str, str] = {}
-        self.names: dict[str, str] = {}
-        """By expression, so that nothing is computed twice."""
-        self.written = Written(self.space, self.expressions)
+        self.names: dict[Any, str] = {}
+        """Of constants and expressions, so that nothing is kept or computed twice."""
         self.number = count()
 
     def function(self, closed: ClosedJaxpr) -> Callable[..., tuple[Any, ...]] | None:
@@ -64,8 +62,8 @@ class _Lines:
             return None
         returned = "".join(f"{name}, " for name in results)
         head = f"def run({', '.join(arguments)}):\n"
-        exec(f"{head}{''.join(lines)}    return ({returned})", self.space)
-        return self.space["run"]
+        exec(f"{head}{''.join(lines)}    return ({returned})", self.known)
+        return self.known["run"]
 
     def inline(self, closed: ClosedJaxpr, arguments: Sequence[str]) -> list[str]:
         """Add the lines of a jaxpr; the names of its results."""
@@ -86,28 +84,30 @@ class _Lines:
 
     def operation(self, eqn: JaxprEqn, operands: list[str]) -> list[str]:
         rule = RULES.get(eqn.primitive.name)
-        expression = rule(eqn, self.written, *operands) if rule else None
+        expression = rule(eqn, self, *operands) if rule else None
         if expression is None:
             return [self.new("u") for _ in eqn.outvars]
-        if _NAME.fullmatch(expression):
-            return [expression]
-        kinds = {name[0] for name in _NAME.findall(expression)}
-        if kinds <= {"c"}:
-            return [self.constant(eval(expression, self.space), eqn.outvars[0].aval)]
-        if expression not in self.names:
-            self.names[expression] = name = self.new("v")
-            self.expressions[name] = expression
-        return [self.names[expression]]
+        return [self.name(expression)]
 
-    def constant(self, value: Any, aval: Any) -> str:
-        if jnp.issubdtype(aval.dtype, jax.dtypes.extended):
+    def name(self, expression: str) -> str:
+        """A new one, with its line, unless it has one; what is known is computed now."""
+        parts = _NAME.findall(expression)
+        if expression not in self.names and parts != [expression]:
+            if all(part[0] == "c" for part in parts):
+                return self.constant(eval(expression, self.known))
+            self.names[expression] = self.new("v")
+            self.expressions[self.names[expression]] = expression
+        return self.names.get(expression, expression)
+
+    def constant(self, value: Any, aval: Any = None) -> str:
+        if aval is not None and jnp.issubdtype(aval.dtype, jax.dtypes.extended):
             return self.new("u")
-        array = np.asarray(value, aval.dtype)
+        array = np.asarray(value, None if aval is None else aval.dtype)
         key = (array.dtype, array.shape, array.tobytes())
-        if key not in self.constants:
-            self.constants[key] = self.new("c")
-            self.space[self.constants[key]] = array[()]
-        return self.constants[key]
+        if key not in self.names:
+            self.names[key] = self.new("c")
+            self.known[self.names[key]] = array[()]
+        return self.names[key]
 
     def new(self, kind: str) -> str:
         return f"{kind}{next(self.number)}"

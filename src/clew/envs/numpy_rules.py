@@ -8,20 +8,29 @@ expression, or None where numpy might answer otherwise: compilers round floating
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 from jax.extend.core import JaxprEqn, Literal, Var
 from jax.lax import GatherScatterMode
 
 
-class Written(NamedTuple):
+class Written(Protocol):
     """The lines so far."""
 
-    known: Mapping[str, Any]
-    """The values of constants."""
-    expressions: Mapping[str, str]
-    """What computes the other values."""
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """The values of constants, by name."""
+        ...
+
+    @property
+    def expressions(self) -> Mapping[str, str]:
+        """What computes the other values, by name."""
+        ...
+
+    def name(self, expression: str) -> str:
+        """Compute this on a line of its own, once for all that need it."""
+        ...
 
 
 Rule = Callable[..., str | None]
@@ -38,7 +47,7 @@ def _divide(eqn: JaxprEqn, written: Written, x: str, by: str) -> str | None:
     """Towards zero, by what is known not to be zero."""
     if not _is(eqn, np.signedinteger) or not np.all(written.known.get(by, 0)):
         return None
-    rest = f"np.fmod({x}, {by})"
+    rest = written.name(f"np.fmod({x}, {by})")
     return rest if eqn.primitive.name == "rem" else f"({x} - {rest}) // {by}"
 
 
@@ -90,7 +99,8 @@ def _slice(eqn: JaxprEqn, written: Written, x: str) -> str:
 def _window(eqn: JaxprEqn, written: Written, x: str, *starts: str) -> str:
     """A slice that is moved inside if it begins outside."""
     shape, sizes = _shapes(eqn)
-    first = [f"min(max({at}, 0), {n - m})" for at, n, m in zip(starts, shape, sizes, strict=True)]
+    every = zip(starts, shape, sizes, strict=True)
+    first = [written.name(f"min(max({at}, 0), {n - m})") for at, n, m in every]
     if set(sizes) == {1}:
         return f"{_cut(x, first)}.reshape({sizes})"
     every = zip(first, shape, sizes, strict=True)
@@ -147,7 +157,8 @@ def padded(
 
 def _reduce(method: str) -> Rule:
     def rule(eqn: JaxprEqn, written: Written, x: str) -> str | None:
-        return f"{x}.{method}({tuple(eqn.params['axes'])})" if _is(eqn, *BITS) else None
+        axes = tuple(eqn.params["axes"]) if _shapes(eqn)[1] else ""
+        return f"{x}.{method}({axes})" if _is(eqn, *BITS) else None
 
     return rule
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from clew.store import RunFolder, atomic, digest
 from clew.store.names import folder_name
@@ -41,7 +42,8 @@ class WandbLog:
                 name=run.name,
                 group=arm_name(run),
                 config=run.config,
-                mode=_mode(wandb),
+                # None: its environment and settings decide; without an account it would ask
+                mode=None if os.environ.get("WANDB_MODE") or _has_account() else "offline",
                 resume="allow",
                 reinit="create_new",  # the runs of a pack are logged side by side
                 # nothing is printed between progress bars; the machine's load is no run's own
@@ -49,7 +51,7 @@ class WandbLog:
             )
         except Exception as error:  # wandb's errors have little in common
             raise BadInput(
-                f"wandb could not begin ({str(error).strip() or type(error).__name__}); "
+                f"wandb could not begin ({' '.join(str(error).split()) or type(error).__name__}); "
                 f"WANDB_MODE=offline logs without a connection"
             ) from error
         self._from = int(self._run.step)
@@ -89,8 +91,8 @@ def _mark(root: Path, run: RunFolder) -> Path:
     return root / FOLDER / "complete" / run.name
 
 
-def _mode(wandb: Any) -> Literal["offline"] | None:
-    """None lets wandb decide, by its environment and settings. It is never asked to prompt."""
-    if os.environ.get("WANDB_MODE") or wandb.login(prompt=False, verify=False):
-        return None
-    return "offline"
+@cache
+def _has_account() -> bool:
+    import wandb  # pyright: ignore[reportMissingImports]
+
+    return wandb.login(prompt=False, verify=False)

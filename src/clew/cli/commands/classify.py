@@ -20,6 +20,7 @@ from clew.cli.classification_text import (
 )
 from clew.cli.parsing import Subject
 from clew.cli.registry import register
+from clew.envs.registry import hosted
 from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, examine, from_env, gallery
 from clew.machines import classify as decide
 from clew.machines.deciding.classify import POSTERIORS, Classification, notes, summary
@@ -107,6 +108,8 @@ def load(
         raise BadInput(f"--renormalise is for files; {what!r} is not one")
     if what in gallery.names():
         return gallery.make(what, **options)
+    if hosted(what):
+        return from_env(what, None, **options)
     if what in envs.names():
         named = {key: str(options.pop(key)) for key in ("reward", "discount") if key in options}
         return from_env(envs.make(what, **options), None, **named)

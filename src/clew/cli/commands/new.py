@@ -33,7 +33,7 @@ def new(kind: Kind, name: NewName, /, out: Path = Path(), package: bool = False)
     Args:
         kind: What to begin.
         name: What suites and commands will know it by.
-        out: Folder for the files. None that is there is overwritten.
+        out: Folder for the files. A file that is there is not overwritten.
         package: Also make it an installable package that offers it to Clew, in a folder of its own.
     """
     if not NAME.fullmatch(name):

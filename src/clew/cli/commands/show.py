@@ -151,7 +151,7 @@ def _facts(about: JsonObject) -> dict[str, str]:
             "trained for": f"{result['steps']:,} steps",
         }
     if made := about.get("provenance"):
-        if brought := made.get("from"):
+        if isinstance(brought := made.get("from"), dict):
             facts["from"] = ", ".join(f"{kind} {who}" for kind, who in brought.items())
         facts["made by"] = f"clew {made.get('clew')}, {made.get('commit') or 'no commit'}"
         facts["on"] = f"{made.get('device')}, jax {made.get('jax')}"
@@ -190,14 +190,20 @@ def _require_names(run: RunFolder) -> None:
     for kind in KINDS:
         name = config[kind]
         if kind == "environment" and hosted(name):
-            _require_trusted([name, *config["environment_options"].get("wrappers", ())])
+            _require_trusted([name, *_wrappers(config.get("environment_options"))])
         elif name not in REGISTRIES[kind].names():
-            brought = run.provenance().get("from", {}).get(kind)
+            brought = run.provenance().get("from")
+            whose = brought.get(kind) if isinstance(brought, dict) else None
             raise BadInput(
                 f"there is no {kind} {name!r} here, so there is no GIF; "
-                + (f"it is from {brought}: " if brought else "")
+                + (f"it is from {whose}: " if whose else "")
                 + f"install its package, or name its module, {FLAG} NAME"
             )
+
+
+def _wrappers(options: object) -> list[str]:
+    given = options.get("wrappers") if isinstance(options, dict) else None
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
 
 
 def _require_trusted(targets: list[str]) -> None:

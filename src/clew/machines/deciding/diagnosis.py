@@ -89,6 +89,11 @@ def _advice(outcome: Outcome, memory: Mapping[str, Tally]) -> str:
             "first, and expect a bonus to help only those that remember anyway"
         )
     kept = f"{what} is supervised by the reward" if memory else "no memory is required"
+    if outcome == "equalise" and not memory:
+        return (
+            f"{kept}, but one-step rewards misrank actions: expect a bonus to help, with a memory "
+            "or without"
+        )
     if outcome == "equalise":
         return (
             f"{kept}, but one-step rewards misrank actions: expect a bonus to help whoever does "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +23,20 @@ def from_env(
     """Enumerate a world of `clew.envs`, by name or as an object, or a Gymnasium environment.
 
     `latent` maps a state to its named latent variables. A world with an `Environment.enumeration`
-    brings its own, and its `levels`; others need them. See `jax_env.from_world` and
-    `gym_env.from_gym` for the other options.
+    brings its own, and its `levels`; others need them. A Gymnasium environment may be named too
+    (`gymnasium:ID`); its states are its attributes, or what `state="module:function"` says. See
+    `jax_env.from_world` and `gym_env.from_gym` for the other options.
     """
+    from clew import envs
+    from clew.envs.registry import hosted
+
+    if isinstance(env, str) and hosted(env):
+        env, options, latent = _hosted(env, options, latent)
     if hasattr(env, "action_space"):
         from clew.machines.worlds.gym_env import from_gym
 
-        if latent is None:
-            raise BadInput(f"{env} needs latent=…, a function from it to its latent variables")
         return from_gym(env, latent, **options)  # type: ignore[arg-type]
 
-    from clew import envs
     from clew.machines.worlds.jax_env import from_world
 
     world: Environment = envs.make(env) if isinstance(env, str) else env  # type: ignore[assignment]
@@ -70,6 +74,27 @@ def outlasts(pomdp: Pomdp, steps: int) -> bool:
         if not now:
             return False
     return True
+
+
+READING = ("seeds", "reward", "discount", "limit", "name")
+"""Options of `from_gym`; all others are the environment's own."""
+
+
+def _hosted(
+    name: str, options: dict[str, Any], latent: StateVariables | None
+) -> tuple[Env, dict[str, Any], StateVariables | None]:
+    """A Gymnasium environment by name, how to read it, and what its states are."""
+    if importlib.util.find_spec("gymnasium") is None:
+        raise BadInput(f"{name!r} needs gymnasium, which is not installed: pip install 'clew[gym]'")
+    from clew.envs.hosted.recipe import Recipe, imported
+
+    reading = {key: options[key] for key in READING if key in options}
+    rest = {key: value for key, value in options.items() if key not in READING}
+    state = rest.pop("state", None)
+    wrappers = rest.pop("wrappers", ())
+    wrappers = (wrappers,) if isinstance(wrappers, str) else tuple(wrappers)
+    recipe = Recipe(name, tuple(sorted(rest.items())), wrappers)
+    return recipe(), reading, imported(str(state)) if state is not None else latent
 
 
 def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:
