@@ -102,6 +102,12 @@ def test_looking_needs_no_jax() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_JAX, str(store)], check=True)
 
 
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"{sys.executable} -m clew --help | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_version() -> None:
     first, *rest = called("--version").out.splitlines()
     assert first == f"clew {clew.__version__}"

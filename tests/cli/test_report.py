@@ -68,7 +68,9 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     page = out.read_text()
     assert first in html.unescape(page)
     words = re.sub(r"<[^>]*>", "", page)
-    assert "Proved of the world itself (25 states, γ = 199/200): the reward is" in words
+    assert (
+        "Proved of the world itself (25 states, γ = 199/200; end=stops: the step that ends" in words
+    )
     assert "Expected of a bonus: change nothing that matters." in words
     assert "clew show" in words
     # it is kept, so that the next report need not ask

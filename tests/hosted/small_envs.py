@@ -15,16 +15,16 @@ class Recall(gymnasium.Env[Any, Any]):
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
 
-    def __init__(self, render_mode: str | None = None, length: int = 4, cues: int = 2):
-        self.render_mode, self.length, self.cues = render_mode, length, cues
+    def __init__(self, render_mode: str | None = None, length: int = 4, words: bool = False):
+        self.render_mode, self.length, self.cues, self.words = render_mode, length, 2, words
         self.observation_space = spaces.Dict(
             {
-                "seen": spaces.Discrete(cues + 2),
+                "seen": spaces.Discrete(4),
                 "clock": spaces.Box(0, 1, (1,), np.float32),
-                "cue": spaces.Discrete(cues),
+                "cue": spaces.Discrete(2),
             }
         )
-        self.action_space = spaces.Discrete(cues)
+        self.action_space = spaces.Discrete(2)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
@@ -52,7 +52,7 @@ class Recall(gymnasium.Env[Any, Any]):
         return {"seen": np.int64(shown), "clock": clock, "cue": np.int64(self.cue)}
 
     def _info(self) -> dict[str, Any]:
-        return {"cue": self.cue, "t": self.t}
+        return {"cue": self.cue, "t": self.t, **({"words": "two"} if self.words else {})}
 
 
 class Walk(gymnasium.Env[Any, Any]):
@@ -79,13 +79,13 @@ class Walk(gymnasium.Env[Any, Any]):
 
 
 class Crashes(Recall):
-    """Raises an error in its hundredth step."""
+    """Raises an error in its fiftieth step."""
 
     steps = 0
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.steps += 1
-        if self.steps == 100:
+        if self.steps == 50:
             raise OSError("the simulator is gone")
         return super().step(action)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
 from clew.plugins import FLAG, use_modules
-from clew.validate import BadInput, one_of
+from clew.validate import BadInput, one_of, printable
 
 __all__ = ["COMMANDS", "main", "register"]
 
@@ -22,6 +23,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `clew` command; without arguments, those of the process."""
     words, modules = split_modules(sys.argv[1:] if arguments is None else arguments)
     command, *rest = words or ["--help"]
+    try:
+        _call(command, rest, modules)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever read what we print has gone, as `head` does; nothing more can be said
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except (BadInput, OSError) as error:
+        # a user's mistake or a full disk: a sentence, not a traceback
+        print(f"clew: {printable(_sentence(error))}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _call(command: str, rest: Sequence[str], modules: Sequence[str]) -> None:
     if command in ("-h", "--help"):
         print(overview())
         return
@@ -31,21 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(version_text())
         return
     typed.set((command, *rest, *(word for name in modules for word in (FLAG, name))))
-    try:
-        use_modules(modules, Path.cwd())
-        function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
-        parameters = inspect.signature(function).parameters.values()
-        if rest or any(parameter.default is parameter.empty for parameter in parameters):
-            from clew.cli.parsing import parse  # not needed for `clew list`, and slow to import
+    use_modules(modules, Path.cwd())
+    function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
+    parameters = inspect.signature(function).parameters.values()
+    if rest or any(parameter.default is parameter.empty for parameter in parameters):
+        from clew.cli.parsing import parse  # not needed for `clew list`, and slow to import
 
-            function = parse(function, rest, f"clew {command}")
-        function()
-    except (BadInput, OSError) as error:
-        # a user's mistake or a full disk: a sentence, not a traceback
-        print(f"clew: {_sentence(error)}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        function = parse(function, rest, f"clew {command}")
+    function()
 
 
 def split_modules(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -114,9 +114,9 @@ class Knowing(Environment[L, KnowingState[S]]):
         """The world's."""
         return self.world.info(state.world)
 
-    def explain(self, state: KnowingState[S]) -> dict[str, Any]:
+    def plain(self, info: dict[str, Any]) -> dict[str, Any]:
         """The world's."""
-        return self.world.explain(state.world)
+        return self.world.plain(info)
 
     def latent(self) -> Latent[KnowingState[S], PyTree[Array]] | None:
         """The world's."""

@@ -20,6 +20,7 @@ from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, Seen, ac
 from clew.learner.program import Program
 from clew.learner.program_cache import compile_program
 from clew.learner.rollout import log_prob_of
+from clew.validate import BadInput
 
 Parts = tuple[np.ndarray, ...]
 """Observations of all copies; and what a perfect memory would know, if that is given."""
@@ -115,6 +116,30 @@ def play(
         f"{env.title} did not end an episode within its time limit of {env.horizon} steps; state "
         "it with the option max_episode_steps"
     )
+
+
+def film(
+    program: Program, agent: Agent, seed: int, number: int
+) -> tuple[list[np.ndarray], list[int], bool]:
+    """One episode in pictures: one more than there are actions; and whether it succeeded."""
+    env = hosted_env(program.env)
+    if not env.films:
+        raise BadInput(f"{env.title} has no render_mode 'rgb_array', so it cannot be filmed")
+    copy, actor = Copies(env, 1, once=True, filmed=True), HostActor(program, agent, 1)
+    frames: list[np.ndarray] = []
+    actions: list[int] = []
+    success = False
+    try:
+        seeds = seeds_of(seed, number, n=1)
+        draw: Callable[[int, Any], None] = lambda t, info: frames.append(copy.frame())  # noqa: E731
+        for now in play(program, copy, seeds, actor.choose, draw):
+            actions.append(int(now.action[0]))
+            success = bool(now.step.success[0])
+        return [*frames, copy.frame()], actions, success
+    except EnvironmentFailed as error:
+        raise BadInput(f"the episode cannot be filmed: {error}") from error
+    finally:
+        copy.close()
 
 
 def seeds_of(*numbers: int, n: int) -> list[int]:

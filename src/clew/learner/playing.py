@@ -45,6 +45,12 @@ def play_episodes(program: Program, agent: Agent, seed: int, n: int) -> Iterator
     """Play as evaluations do: the likeliest action, in levels drawn from `seed`."""
     env, observations = program.env, program.observations
     whole_number("episodes", n, 0)
+    whole_number("seed", seed, 0, 2**32 - 1)
+    if env.hosted:
+        from clew.learner.host_actor import film  # which needs gymnasium
+
+        yield from (Episode(*film(program, agent, seed, number)) for number in range(n))
+        return
     table = agent.actor.encode_table(observations)
     reset = jax.jit(env.reset)
 
@@ -61,7 +67,7 @@ def play_episodes(program: Program, agent: Agent, seed: int, n: int) -> Iterator
         state, result = env.step(state, acted.action[0], key)
         return state, result, acted.memory, acted.action[0]
 
-    for key in jax.random.split(jax.random.key(whole_number("seed", seed, 0, 2**32 - 1)), n):
+    for key in jax.random.split(jax.random.key(seed), n):
         reset_key, step_key = jax.random.split(key)
         state, obs = reset(reset_key)
         memory, states, actions = agent.actor.initial_state(1), [state], []

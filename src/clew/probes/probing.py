@@ -162,7 +162,7 @@ def _record(pending: _PendingRun, folder: Path, protocol: Protocol) -> _Recorded
         seed=protocol.seed,
         untrained_seed=pending.run.seed,
     )
-    return _RecordedRun(pending, recording, question_datasets(recording, pending.latent.questions))
+    return _RecordedRun(pending, recording, question_datasets(recording))
 
 
 def _fit(

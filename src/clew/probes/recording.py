@@ -6,7 +6,7 @@ The small columns are held in memory; features are appended to files, and memory
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ class Recording:
     long as that exists.
     """
 
+    questions: tuple[str, ...]
     success: Bool[np.ndarray, " episode"]
     length: Int[np.ndarray, " episode"]
     episode: Int[np.ndarray, " row"]
@@ -61,24 +62,26 @@ class RowWriter:
         self._widths: dict[str, int] = {}
 
     def add(self, columns: Mapping[str, np.ndarray], features: Mapping[str, np.ndarray]) -> None:
-        """Append the rows of one segment."""
-        for name, dtype in COLUMNS.items():
-            self._columns[name].append(np.asarray(columns[name]).astype(dtype))
+        """Append the rows of one segment. What is known only later may be added by itself."""
+        for name, column in columns.items():
+            self._columns[name].append(np.asarray(column).astype(COLUMNS[name]))
         for name, array in features.items():
             self._widths[name] = array.shape[1]
             self._append(name, np.ascontiguousarray(array, self._dtype(name)))
 
-    def finish(self, questions: int, success: np.ndarray, length: np.ndarray) -> Recording:
+    def finish(
+        self, questions: tuple[str, ...], success: np.ndarray, length: np.ndarray
+    ) -> Recording:
         """All rows; features are memory-mapped."""
         columns = {
             name: np.concatenate(parts)
             if parts
-            else np.empty((0, questions) if name in PER_QUESTION else 0, COLUMNS[name])
+            else np.empty((0, len(questions)) if name in PER_QUESTION else 0, COLUMNS[name])
             for name, parts in self._columns.items()
         }
         n = len(columns["episode"])
         features = {name: self._mapped(name, (n, width)) for name, width in self._widths.items()}
-        return Recording(success, length, **columns, features=features)
+        return Recording(questions, success, length, **columns, features=features)
 
     def _append(self, name: str, array: np.ndarray) -> None:
         try:
@@ -114,10 +117,10 @@ class Question(NamedTuple):
     why_not: str = ""
 
 
-def question_datasets(recording: Recording, questions: Sequence[str]) -> list[Question]:
+def question_datasets(recording: Recording) -> list[Question]:
     """A dataset for every question that has both answers. All share the recorded features."""
     found = []
-    for number, name in enumerate(questions):
+    for number, name in enumerate(recording.questions):
         rows = np.flatnonzero(recording.asked[:, number])
         answers = recording.answer[rows, number]
         episodes = len(np.unique(recording.episode[rows]))

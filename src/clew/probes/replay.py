@@ -68,6 +68,10 @@ def record(
     They are those of `clew.learner.evaluate` for the key of `seed`: in one world, the same levels
     for every run. `segment` is how many steps are recorded at once; it changes no result.
     """
+    if program.env.hosted:
+        from clew.probes.hosted_replay import record_hosted  # which needs gymnasium
+
+        return record_hosted(program, agent, folder, episodes, seed, untrained_seed)
     reset_key, step_key = jax.random.split(jax.random.key(seed))
     untrained = untrained_backbone(program, agent, seed, untrained_seed)
     width = state_size(program)
@@ -80,7 +84,7 @@ def record(
             now, seen = _play(program, latent, steps, width > WIDE, agent, untrained, step_key, now)
             _write(rows, jax.device_get(seen), every)
     success, length = np.asarray(now.episodes.success), np.asarray(now.episodes.length)
-    return rows.finish(len(latent.questions), success, length)
+    return rows.finish(latent.questions, success, length)
 
 
 def untrained_backbone(program: Program, agent: Agent, seed: int, untrained_seed: int) -> Backbone:

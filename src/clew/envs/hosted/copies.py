@@ -49,12 +49,15 @@ class HostStep(NamedTuple):
 class Copies:
     """`n` copies of an environment. Observations are good until the next call, and no longer."""
 
-    def __init__(self, env: HostedEnvironment, n: int, *, once: bool = False) -> None:
+    def __init__(
+        self, env: HostedEnvironment, n: int, *, once: bool = False, filmed: bool = False
+    ) -> None:
         """With `once`, every copy plays one episode; what ended copies answer does not count."""
-        self.env, self._n, self._once = env, n, once
+        self.env, self._n = env, n
         mode = AutoresetMode.NEXT_STEP if once else AutoresetMode.DISABLED
+        kind, drawn = ("sync", "rgb_array") if filmed else (env.vector, None)
         with self._its_own("be made"):
-            self._vector = env.recipe.vector(n, env.vector, mode, once)
+            self._vector = env.recipe.vector(n, kind, mode, once, drawn)
         self._mode = _mode_of(self._vector, env.title)
         self._stand_still = once and not env.recipe.makes_vectors
         self._return = np.zeros(n)
@@ -88,6 +91,11 @@ class Copies:
             with self._its_own("reset"):
                 obs, _ = self._vector.reset(options={"reset_mask": done})
         return HostStep(final, obs, reward, terminated, truncated, success, info)
+
+    def frame(self) -> np.ndarray:
+        """A picture of the first copy, if they are filmed."""
+        with self._its_own("be drawn"):
+            return np.asarray(self._vector.render()[0])  # type: ignore[index]
 
     def close(self) -> None:
         """Let the copies go, with their processes if they have any."""

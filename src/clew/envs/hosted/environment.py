@@ -21,6 +21,7 @@ from clew.envs.hosted.spaces import (
     space_words,
 )
 from clew.envs.knowledge import Knowledge
+from clew.envs.latent import Asked, Latent
 from clew.validate import BadInput, finite_number, one_of, positive_number, whole_number
 
 VECTORS = ("sync", "async")
@@ -137,6 +138,10 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
             return obs
         return jnp.float32(obs[..., None] == jnp.arange(self.n_symbols))
 
+    def latent(self) -> Latent[tuple[()], tuple[()]] | None:
+        """What stands under the keys of `info` that were named; None if none was."""
+        return HostedLatent(self.latents) if self.latents else None
+
     def knowledge(self) -> Knowledge[Array] | None:
         """What stands under the key that was named; None if none was."""
         return None if self.facts is None else HostedKnowledge(self.title, self.facts.size)
@@ -191,7 +196,7 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
     def _seen(self) -> _Seen:
         """What one copy says of itself."""
         if self.recipe.makes_vectors:
-            env = self.recipe.vector(1, self.vector, None, False)  # type: ignore[arg-type]
+            env = self.recipe.vector(1)
             spaces = env.single_observation_space, env.single_action_space
         else:
             env = self.recipe()
@@ -212,7 +217,8 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
                 actions=action_layout(name, acted),
                 horizon=recipe.max_episode_steps or spec.max_episode_steps,  # type: ignore
                 threshold=None if spec is None else spec.reward_threshold,
-                films="rgb_array" in env.metadata.get("render_modes", ()),
+                films="rgb_array" in env.metadata.get("render_modes", ())
+                and not recipe.makes_vectors,
             )
         finally:
             env.close()
@@ -227,6 +233,26 @@ class _Seen(NamedTuple):
     horizon: int
     threshold: float | None
     films: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class HostedLatent(Latent[tuple[()], tuple[()]]):
+    """Whole numbers of `info`. What they can be is seen when episodes are recorded, on the host."""
+
+    keys: tuple[str, ...]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """One for each key; a number that takes several values becomes a question for each."""
+        return self.keys
+
+    def start(self) -> tuple[()]:
+        """Nothing: see `clew.probes.hosted_replay`."""
+        return ()
+
+    def look(self, known: tuple[()], state: tuple[()]) -> tuple[tuple[()], Asked]:
+        """It cannot be compiled."""
+        raise BadInput("what an environment on the host says in its info is recorded on the host")
 
 
 @dataclasses.dataclass(frozen=True)

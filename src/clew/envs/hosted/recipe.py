@@ -66,7 +66,14 @@ class Recipe:
             env = _called(wrapper, imported(wrapper), env)
         return env
 
-    def vector(self, n: int, kind: str, mode: AutoresetMode, once: bool) -> VectorEnv:
+    def vector(
+        self,
+        n: int,
+        kind: str = "sync",
+        mode: AutoresetMode = AutoresetMode.DISABLED,
+        once: bool = False,
+        render_mode: str | None = None,
+    ) -> VectorEnv:
         """`n` copies; with `once`, each plays one episode and then stands still."""
         if self.makes_vectors:
             made = _called(self.name, imported(self.name), **dict(self.options), num_envs=n)
@@ -76,14 +83,14 @@ class Recipe:
                     f"gymnasium.vector.VectorEnv of num_envs={n} copies"
                 )
             return made
-        copy: Callable[[], Env] = OneEpisode.Of(self) if once else self
+        one = _Copy(self, once, render_mode)
         if kind == "sync":
             # one buffer for all observations, which whoever steps the vector copies
-            return SyncVectorEnv([copy] * n, copy=False, autoreset_mode=mode)
+            return SyncVectorEnv([one] * n, copy=False, autoreset_mode=mode)
         # a worker of Clew's own may not have children unless it says so
         multiprocessing.current_process().daemon = False
         # not a fork, which jax's threads would not survive
-        return AsyncVectorEnv([copy] * n, copy=False, context="spawn", autoreset_mode=mode)
+        return AsyncVectorEnv([one] * n, copy=False, context="spawn", autoreset_mode=mode)
 
     def limited(self, env: Env | VectorEnv) -> Recipe:
         """With a time limit, if `env`, a copy, says only by an attribute what its own is."""
@@ -120,15 +127,6 @@ class OneEpisode(gymnasium.Wrapper[Any, Any, Any, Any]):
     Its vector resets without one. So copies whose episode was short cost nothing more.
     """
 
-    @dataclass(frozen=True)
-    class Of:
-        """What makes such a copy."""
-
-        recipe: Recipe
-
-        def __call__(self) -> OneEpisode:  # noqa: D102
-            return OneEpisode(self.recipe())
-
     def __init__(self, env: Env) -> None:
         super().__init__(env)
         self._last: Any = None
@@ -150,6 +148,19 @@ class OneEpisode(gymnasium.Wrapper[Any, Any, Any, Any]):
         obs, reward, terminated, truncated, info = super().step(action)
         self._last, self._ended = obs, bool(terminated or truncated)
         return obs, reward, terminated, truncated, info
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """What makes one copy of a vector, there or in another process."""
+
+    recipe: Recipe
+    once: bool
+    render_mode: str | None
+
+    def __call__(self) -> Env:
+        made = self.recipe(self.render_mode)
+        return OneEpisode(made) if self.once else made
 
 
 def imported(target: str) -> Callable[..., Any]:
