@@ -60,7 +60,7 @@ def board(root: Path, run: RunFolder) -> list[Row]:
 
 def weights_and_biases(root: Path, run: RunFolder) -> list[dict[str, Any]]:
     """The records of a run's only offline folder, by wandb's own reader."""
-    (folder,) = (root / "wandb").glob(f"offline-run-*-{run.identity[:16]}")
+    (folder,) = (root / "wandb").glob(f"offline-run-*-{run.identity[:16]}*")
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(folder)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in told.splitlines()]

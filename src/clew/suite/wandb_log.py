@@ -56,7 +56,7 @@ class WandbLog:
             ) from error
         self._from = int(self._run.step)
         mine = Path(self._run.dir).parent
-        for folder in (root / FOLDER).glob(f"offline-run-*-{run.identity[:16]}"):
+        for folder in (root / FOLDER).glob(f"offline-run-*-{run.identity[:16]}*"):
             if folder.name != mine.name:
                 shutil.rmtree(folder, ignore_errors=True)
         self._done.unlink(missing_ok=True)
