@@ -6,7 +6,10 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-slow test-clusters lint parity golden bench-envs bench-memory bench-peers clean help
+LOWEST  = tests/store tests/suite tests/cli tests/analysis/test_from_store.py tests/learner/test_golden_training.py \
+	tests/memory tests/bonuses tests/test_cli.py
+
+.PHONY: demo test test-slow test-lowest test-clusters licences lint parity golden bench-envs bench-memory bench-peers clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -19,6 +22,12 @@ test: lint ## lint, type-check, run the fast tests (what CI runs)
 
 test-slow: $(VENV)/ready ## train small agents; brute force, fuzzing, kills: what takes minutes
 	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist load -m slow
+
+test-lowest: .venv-lowest/ready ## a part of the tests with the lowest versions that pyproject.toml allows
+	.venv-lowest/bin/python -m pytest -n 2 $(LOWEST)
+
+licences: $(VENV)/ready ## list the licences of what is installed with Clew, in docs/licences.md
+	$(BIN)/python benchmarks/licences.py > docs/licences.md
 
 test-clusters: .venv-clusters/ready ## workers on a real Ray and a real SLURM (apt-get install slurmctld slurmd munge), killed
 	.venv-clusters/bin/python -m pytest -m clusters --durations=0
@@ -44,7 +53,7 @@ bench-peers: .venv-peers/ready ## full training beside sb3-contrib's RecurrentPP
 	.venv-peers/bin/python benchmarks/peers.py
 
 clean: ## remove what the targets above made
-	rm -rf .venv .venv-originals .venv-clusters .venv-peers out .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-originals .venv-lowest .venv-clusters .venv-peers out .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -57,6 +66,12 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	.venv-originals/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[dev,originals]'
 	.venv-originals/bin/python -m pip install --quiet --disable-pip-version-check --no-deps memory-gym==1.0.2
+	@touch $@
+
+.venv-lowest/ready: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints-lowest.txt --editable '.[gym,report]' beartype hypothesis pytest pytest-xdist
 	@touch $@
 
 .venv-clusters/ready: pyproject.toml constraints.txt

@@ -8,6 +8,7 @@ from __future__ import annotations
 from clew.machines import gallery
 from clew.machines.certificates.claims import Sparse, Unencodable, verdict_name
 from clew.machines.deciding.classify import Classification, classify
+from clew.machines.model.ends import with_end
 
 LIMIT = 2000
 VARIANTS: dict[str, list[dict]] = {
@@ -25,7 +26,9 @@ the columns mean is said in [theory.md](theory.md).
 the size of the machine that the verdict rests on, and *at least* the proven lower bound for any
 encoder. *Supervised* lists, for each latent variable, how many of the pairs that differ in its
 marginal alone every encoder keeps apart. *Greed* is what the policy that is greedy for one-step
-rewards earns with perfect memory.
+rewards earns with perfect memory. Nothing is paid once an episode is over (end=stops); where a
+verdict is another if terminal states go on for ever, as the paper's abstractions write them, that
+row follows (end=absorbing).
 
 | POMDP | states | posteriors | verdict | encoder | at least | supervised | J* | greed | bonus |
 |---|---|---|---|---|---|---|---|---|---|"""
@@ -70,8 +73,12 @@ def main() -> None:
     for name in gallery.names():
         for options in VARIANTS.get(name, [{}]):
             shown = ", ".join(f"{key}={value}" for key, value in options.items())
-            answer = classify(gallery.make(name, **options), LIMIT)
-            print(row(f"{name} ({shown})" if shown else name, answer))
+            pomdp = gallery.make(name, **options)
+            stops = classify(pomdp, LIMIT)
+            print(row(f"{name} ({shown})" if shown else name, stops))
+            written = classify(with_end(pomdp, "absorbing"), LIMIT) if pomdp.terminal else stops
+            if written.bound.states != stops.bound.states:
+                print(row(f"{name} ({', '.join(filter(None, (shown, 'end=absorbing')))})", written))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clew import memory
+from clew.memory import diagonal
 
 WIDTH, ENVS, STEPS = 128, 32, 64
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -77,6 +78,23 @@ def measure(call: Callable[[], Any], seconds: float) -> float:
     return 1e3 * statistics.median(times)
 
 
+def diagonal_ways(channels: int, seconds: float) -> dict[str, float]:
+    """A diagonal recurrence by loop and by associative scan (`clew.memory.diagonal`)."""
+    keys = jax.random.split(jax.random.key(0), 3)
+    decay, drive = jax.random.uniform(keys[0], (2, ENVS, STEPS, channels))
+    state = jnp.zeros((ENVS, channels))
+    resets = jax.random.bernoulli(keys[1], 0.05, (ENVS, STEPS))
+    found = {}
+    for way in (diagonal.by_loop, diagonal.by_associative_scan):
+
+        def loss(decay: jax.Array, drive: jax.Array, way: Any = way) -> jax.Array:
+            return jnp.sin(jax.vmap(way)(decay, drive, state, resets)).sum()
+
+        step = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
+        found[way.__name__] = measure(partial(step, decay, drive), seconds)
+    return found
+
+
 def cudnn_lstm(runs: int, seconds: float) -> float | None:
     """cuDNN's LSTM, plain, without resets; runs side by side share its weights."""
     try:
@@ -104,10 +122,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--precision", default="default", help="of matrix products")
+    parser.add_argument("--diagonal", action="store_true", help="only the two ways of these")
     args = parser.parse_args()
     if args.precision != "default":
         jax.config.update("jax_default_matmul_precision", args.precision)
     device = jax.devices()[0].device_kind
+    if args.diagonal:
+        for channels in (WIDTH, 2 * WIDTH):
+            print(device, channels, "channels, ms:", diagonal_ways(channels, args.seconds))
+        return
     table = Table(title=f"milliseconds forward + backward, {device}, {args.precision} precision")
     table.add_column("architecture")
     for runs in args.runs:

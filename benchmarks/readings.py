@@ -3,7 +3,7 @@
 Options of a bonus are compiled in, so each reading would be a program of its own: minutes of
 compilation, and packs too small to fill a GPU. Here they are numbers in the bonus's state, and all
 arms of an architecture are one pack. An arm is a reward, `none` or `e3b`, a number of seeds, and
-options of E3B:
+options of E3B, or knobs:
 
     python benchmarks/readings.py MysteryPath-Grid RetNet --environment-options show_goal=true \\
         --arms "aligned none 3" "sparse e3b 3 layers=2" "sparse e3b 3 boundary=fresh" --out results
@@ -35,6 +35,9 @@ from clew.envs.observations import Observations
 from clew.layers import Mlp
 from clew.learner import Knobs, Pack, Program, Settings, TrainState
 from reproduce import STUDY, Arm, add, options, record, show, with_shared
+
+KNOBS = [field.name for field in dataclasses.fields(Knobs)]
+OFF = {"none": {"bonus_coef": 0.0}, "e3b": {}}
 
 
 class Reading(NamedTuple):
@@ -158,7 +161,10 @@ def begin(pack: Pack, bonuses: Sequence[E3B]) -> TrainState:
 def parse(text: str) -> list[Arm]:
     """`sparse e3b 3 layers=2`: one arm a seed."""
     reward, bonus, seeds, *chosen = text.split()
-    return [Arm(reward, bonus, " ".join(chosen), seed) for seed in range(int(seeds))]
+    knobs = [each for each in chosen if each.partition("=")[0] in KNOBS]
+    of_e3b = [each for each in chosen if each not in knobs]
+    each = (reward, bonus, " ".join(of_e3b), " ".join(knobs))
+    return [Arm(*each, seed) for seed in range(int(seeds))]
 
 
 def main() -> None:
@@ -177,14 +183,13 @@ def main() -> None:
         Settings(**{**block.get("settings", {}), **options(args.settings)}),
     )
     arms = [arm for text in args.arms for arm in parse(text)]
-    shared = {**block.get("knobs", {}), **options(args.knobs)}
     pack = Pack.join(
         [
             Pack.single(
                 program,
                 arm.seed,
                 arm.reward,
-                Knobs(**{**shared, **({"bonus_coef": 0.0} if arm.bonus == "none" else {})}),
+                Knobs(**{**block.get("knobs", {}), **options(arm.knobs.split()), **OFF[arm.bonus]}),
             )
             for arm in arms
         ]

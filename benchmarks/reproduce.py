@@ -18,7 +18,6 @@ import argparse
 import csv
 import datetime
 import json
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +39,7 @@ class Arm(NamedTuple):
     reward: str
     bonus: str
     bonus_options: str
+    knobs: str
     seed: int
 
 
@@ -68,7 +68,7 @@ def train(args: argparse.Namespace, architecture: str, bonus: str, with_none: bo
     coefficients = {bonus: {}} | ({"none": {"bonus_coef": 0.0}} if with_none else {})
     chosen = " ".join(args.bonus_options)
     arms = [
-        Arm(reward, name, chosen if name != "none" else "", seed)
+        Arm(reward, name, chosen if name != "none" else "", " ".join(args.knobs), seed)
         for reward in args.rewards
         for name in sorted(coefficients)
         for seed in range(args.first_seed, args.first_seed + args.seeds)
@@ -93,10 +93,10 @@ def record(
 ) -> Table:
     """Train a pack until its steps or its seconds are over."""
     program, steps = pack.program, args.steps or STUDY[args.environment]["steps"]
-    history, began, rows = History(program.settings), time.perf_counter(), []
+    history, rows = History(program.settings), []
     for now in periods(pack, steps, state):
         history.add(now)
-        late = time.perf_counter() - began + now.seconds > args.seconds
+        late = history.seconds + now.seconds > args.seconds
         if now.period % 10 == 1:
             means = history.evaluations.success[:, -5:].mean(1).round(2).tolist()
             print(now.period, now.periods, f"{history.seconds:.0f}s", means, flush=True)
@@ -147,7 +147,7 @@ def table(
             "bonus": arm.bonus,
             "bonus_options": arm.bonus_options,
             "settings": " ".join(args.settings),
-            "knobs": " ".join(args.knobs),
+            "knobs": arm.knobs,
             "seed": arm.seed,
             "steps": settings.period * periods,
             "tail_mean": round(float(history.tail_mean[run]), 4),
@@ -175,7 +175,7 @@ def show(rows: Table) -> None:
     """A line an arm."""
     arms: dict[tuple[object, ...], Table] = {}
     for row in rows:
-        names = ("reward", "architecture", "bonus", "bonus_options")
+        names = ("reward", "architecture", "bonus", "bonus_options", "knobs")
         arms.setdefault(tuple(row[name] for name in names), []).append(row)
     for arm, runs in arms.items():
         tails = np.array([row["tail_mean"] for row in runs], float)
@@ -212,10 +212,11 @@ def add(folder: Path, rows: Table) -> None:
 def with_shared(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """With what any pack of the study may be given."""
     parser.add_argument("--steps", type=int, help="the study's if not given")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each pack")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="of training, for each pack"
+    )
     parser.add_argument("--environment-options", nargs="*", default=[])
     parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
-    parser.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     parser.add_argument("--out", type=Path, help="folder of results to add to")
     return parser
 
@@ -228,6 +229,7 @@ def main() -> None:
     args_of.add_argument("--architectures", nargs="+", default=list(memory.names()))
     args_of.add_argument("--bonuses", nargs="+", default=["none"])
     args_of.add_argument("--bonus-options", nargs="*", default=[], help="such as ridge=0.1")
+    args_of.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     args_of.add_argument("--seeds", type=int, default=10)
     args_of.add_argument("--first-seed", type=int, default=0)
     args = with_shared(args_of).parse_args()

@@ -64,7 +64,7 @@ def test_without_a_word_it_helps() -> None:
         ("run", "SUITE"), ("train", "ENVIRONMENT"), ("status", "[STORE]"), ("show", "RUN"),
         ("report", "[STORE|FILE]"), ("export", "[STORE|FILE]"), ("probe", "SUITE"),
         ("merge", "FROM INTO"), ("classify", "NAME"), ("list", "[NAME]"), ("bench", "{train}"),
-        ("demo", ""),
+        ("demo", ""), ("new", "world|memory|bonus|suite NAME"),
     ],
 )  # fmt: skip
 def test_help_names_what_is_meant(command: str, shown: str) -> None:
@@ -100,6 +100,12 @@ def test_looking_needs_no_jax() -> None:
     """Help of every command, the list and the status of a store come without a second's wait."""
     store = Path(__file__).parent / "golden" / "store-1"
     subprocess.run([sys.executable, "-c", WITHOUT_JAX, str(store)], check=True)
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"{sys.executable} -m clew --help | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_version() -> None:

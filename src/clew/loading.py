@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar, Union
 
 import cattrs
 from cattrs import cols
+from cattrs.gen import typeddicts
 
 from clew.validate import BadInput, known_names
 
@@ -135,6 +136,7 @@ def _made() -> cattrs.Converter:
         (cols.is_mapping, _within(cols.mapping_structure_factory, *table)),
         (cols.is_sequence, _within(cols.list_structure_factory, *several)),
         (_is_tuple, _within(cols.homogenous_tuple_structure_factory, *several)),
+        (typing.is_typeddict, _within(typeddicts.make_dict_structure_fn, *table)),
     ):
         made.register_structure_hook_factory(fits, factory)
     made.register_structure_hook_func(

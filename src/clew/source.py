@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.abc import InspectLoader
-from typing import NamedTuple
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import NamedTuple, TypeGuard
 
 Definition = ast.ClassDef | ast.FunctionDef
 
@@ -38,12 +39,24 @@ class Registered(NamedTuple):
 @cache
 def syntax(module: str) -> ast.Module:
     """The syntax tree of a module, found by its dotted name."""
-    spec = importlib.util.find_spec(module)
+    spec = find_spec(module)
     loader = spec.loader if spec else None
     source = loader.get_source(module) if isinstance(loader, InspectLoader) else None
     if source is None:
         raise ImportError(f"the source of the module {module!r} cannot be read", name=module)
     return ast.parse(source)
+
+
+def find_spec(module: str) -> ModuleSpec | None:
+    """Where a module is. Unlike importlib's own, it does not import the packages around it."""
+    name, *inner = module.split(".")
+    spec = importlib.util.find_spec(name)
+    for part in inner:
+        if spec is None:
+            return None
+        name += f".{part}"
+        spec = PathFinder.find_spec(name, spec.submodule_search_locations or [])
+    return spec
 
 
 def registered(module: str) -> list[Registered] | None:
@@ -62,14 +75,21 @@ def registered(module: str) -> list[Registered] | None:
     return found
 
 
+def calls(module: str, function: str) -> Iterator[list[ast.expr]]:
+    """The arguments of every line of the module that only calls the function."""
+    for line in syntax(module).body:
+        call = line.value if isinstance(line, ast.Expr) else None
+        if isinstance(call, ast.Call) and last_name(call.func) == function:
+            yield call.args
+
+
 def type_checking_imports(module: str) -> dict[str, str]:
     """Names that are imported under `if TYPE_CHECKING`, and the module that each is in."""
     found: dict[str, str] = {}
-    for node in syntax(module).body:
-        if isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING":
-            for line in node.body:
-                if isinstance(line, ast.ImportFrom):
-                    found |= {each.name: str(line.module) for each in line.names}
+    for node in filter(_is_for_types, syntax(module).body):
+        for line in node.body:
+            if isinstance(line, ast.ImportFrom):
+                found |= {each.name: str(line.module) for each in line.names}
     return found
 
 
@@ -87,18 +107,31 @@ def definition(target: str) -> tuple[str, Definition]:
     raise ImportError(f"{module!r} does not define {name!r}", name=module)
 
 
+def resolved(target: str) -> str:
+    """Where `"module:name"` is written, if the module only imports it, at once or on use.
+
+    Other packages than this one and the module's own are not looked into.
+    """
+    module, _, name = target.partition(":")
+    body = syntax(module).body
+    late = [line for node in body if _is_for_types(node) for line in node.body]
+    for line in [each for each in (*body, *late) if isinstance(each, ast.ImportFrom)]:
+        for each in line.names:
+            if (each.asname or each.name) == name:
+                there = f"{_imported_from(module, line)}:{each.name}"
+                return resolved(there) if _is_near(there, module) else there
+    return target
+
+
 def bases(module: str, node: ast.ClassDef) -> Iterator[tuple[str, ast.ClassDef]]:
-    """The class itself and before it what it inherits from, as far as that is of this package."""
+    """The class itself and before it what it inherits from, as far as that is of this package or
+    of the class's own."""
     for base in node.bases:
-        where, name = module, last_name(base)
-        for line in syntax(module).body:
-            if isinstance(line, ast.ImportFrom) and name in [each.name for each in line.names]:
-                where = str(line.module)
-        if where.startswith(f"{__package__}."):
-            with suppress(ImportError):
-                found, inherited = definition(f"{where}:{name}")
-                if isinstance(inherited, ast.ClassDef):
-                    yield from bases(found, inherited)
+        with suppress(ImportError):
+            named = _named(module, base)
+            found, inherited = definition(named) if _is_near(named, module) else (module, None)
+            if isinstance(inherited, ast.ClassDef):
+                yield from bases(found, inherited)
     yield module, node
 
 
@@ -151,6 +184,34 @@ def evaluate(function: ast.Lambda) -> Callable[..., object]:
     """A function that is written as an expression; it knows its arguments and nothing else."""
     tree = ast.fix_missing_locations(ast.Expression(function))
     return eval(compile(tree, "<source>", "eval"), {"__builtins__": {}})
+
+
+def _is_for_types(node: ast.stmt) -> TypeGuard[ast.If]:
+    return isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING"
+
+
+def _is_near(target: str, module: str) -> bool:
+    """Whether it is of this package, or of the module's own."""
+    first = target.partition(":")[0].split(".")[0]
+    return first in (__package__, module.split(".")[0])
+
+
+def _named(module: str, node: ast.expr) -> str:
+    """What an expression names, as `"module:name"`."""
+    if isinstance(node, ast.Subscript):
+        return _named(module, node.value)
+    if isinstance(node, ast.Attribute):
+        return resolved(f"{_named(module, node.value).replace(':', '.')}:{node.attr}")
+    return resolved(f"{module}:{last_name(node)}")
+
+
+def _imported_from(module: str, line: ast.ImportFrom) -> str:
+    if not line.level:
+        return str(line.module)
+    spec = find_spec(module)
+    is_package = spec is not None and spec.submodule_search_locations is not None
+    inside = module if is_package else module.rpartition(".")[0]
+    return importlib.util.resolve_name("." * line.level + (line.module or ""), inside)
 
 
 def _class(target: str) -> tuple[str, ast.ClassDef]:

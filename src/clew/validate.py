@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import math
+import unicodedata
 from collections.abc import Collection, Iterable
 from numbers import Integral, Real
 from typing import TypeVar
@@ -14,6 +15,14 @@ T = TypeVar("T")
 
 class BadInput(ValueError):  # noqa: N818 (it is what went wrong, in a user's words)
     """A user's mistake, explained: the command line prints it without a traceback."""
+
+
+def printable(text: str) -> str:
+    """The text with every control character, and every sign that turns its direction, as a number.
+
+    A name from somebody else's file must not steer the terminal that it is printed on.
+    """
+    return "".join(map(_shown, text))
 
 
 def one_of(field: str, value: T, valid: Collection[T]) -> T:
@@ -96,3 +105,8 @@ def _kind(value: object) -> object:
     if type(value).__name__ in ("bool", "bool_"):
         return bool
     return int if isinstance(value, Integral) else type(value)
+
+
+def _shown(sign: str) -> str:
+    harmless = sign == "\n" or unicodedata.category(sign) not in ("Cc", "Cf", "Cs")
+    return sign if harmless else sign.encode("unicode_escape").decode()

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 
 from clew.analysis import Statistics, read_store
-from clew.analysis.hyperparameters import name_arms
 from clew.analysis.report import page
+from clew.cli.commands.status import status
 from clew.store import Store, canonical
+from clew.store.arms import name_arms
 
 EVENTS = ["goal", "fall", "progress"]
 
@@ -35,6 +36,7 @@ def finish(
     given: Mapping[str, Any],
     tail_mean: float = 0.5,
     without: tuple[str, str] = ("", ""),
+    changed: tuple[str, Mapping[str, Any]] = ("", {}),
 ) -> None:
     steps = 100 * np.arange(1, 11)
     rollouts = np.arange(1, 1001)
@@ -57,6 +59,7 @@ def finish(
     }  # fmt: skip
     part, column = without
     parts.get(part, {}).pop(column, None)
+    parts.get(changed[0], {}).update(changed[1])
     store.run(given).write_finished(**parts)
 
 
@@ -99,6 +102,66 @@ def test_a_missing_column_is_told_with_the_run(tmp_path: Path, part: str, column
     assert set(made.results.evaluations["seed"]) == {0}
 
 
+MADE_UP: dict[str, dict[str, Any]] = {
+    "knobs": {"knobs": [1]},
+    "prices": {"prices": {"goal": "much"}},
+    "options": {"environment_options": "view"},
+    "seed": {"seed": "one"},
+    "reward": {"reward": 3},
+}
+
+
+@pytest.mark.parametrize("what", MADE_UP)
+def test_a_configuration_that_is_made_up_is_left_out(tmp_path: Path, what: str) -> None:
+    store = Store(tmp_path)
+    finish(store, config(0))
+    finish(store, {**config(1), **MADE_UP[what]})
+    found = read_store(store)
+    assert len(found.results.runs) == 1
+    assert any("does not name an arm" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("result", {"tail_mean": "high"}),
+        ("result", {"tail_mean": 7}),
+        ("result", {"events": 3}),
+        ("result", {"steps": [1]}),
+        ("curve", {"success": np.zeros(3)}),
+        ("curve", {"steps": np.array(3)}),
+        ("curve", {"success": np.array(["a"] * 10)}),
+        ("curve", {"events": np.zeros(10)}),
+        ("diagnostics", {"bonus": np.zeros((1000, 2))}),
+        ("diagnostics", {"report/gradient_norm": np.array(1.0)}),
+        ("diagnostics", {"bonus": np.array(["a"] * 1000)}),
+    ],
+    ids=str,
+)
+def test_numbers_that_are_made_up_cost_that_run_alone(
+    tmp_path: Path, part: str, change: dict[str, Any]
+) -> None:
+    store = Store(tmp_path)
+    finish(store, config(0))
+    finish(store, config(1), changed=(part, change))
+    found = read_store(store)
+    assert sorted(found.results.runs["status"]) == ["finished", "missing"]
+    assert page(Statistics(found.results))
+
+
+def test_names_do_not_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, evil = Store(tmp_path), "x\x1b]0;owned\x07\u202e"
+    fields = ("environment", "reward", "architecture", "bonus")
+    finish(store, {**config(0), **dict.fromkeys(fields, evil)})
+    store.run({**config(1), **dict.fromkeys(fields, evil)}).write_failed(evil, provenance={})
+    found = read_store(store)
+    whole = page(Statistics(found.results), notes=found.notes)
+    status(tmp_path)
+    for text in (whole, capsys.readouterr().out, found.results.runs.to_csv(), *found.notes):
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+        assert not text.startswith("1 failed") or "\\x1b" in text
+
+
 def test_what_is_not_finished_is_told(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for seed in range(2):
@@ -113,7 +176,7 @@ def test_what_is_not_finished_is_told(tmp_path: Path) -> None:
     made = read_store(tmp_path)
     statuses = made.results.runs.set_index("seed")["status"].to_dict()
     assert statuses == {
-        0: "finished", 1: "finished", 2: "running", 3: "failed", 4: "diverged",
+        0: "finished", 1: "finished", 2: "unfinished", 3: "failed", 4: "diverged",
         5: "missing", 6: "missing",
     }  # fmt: skip
     assert "1 failed: out of memory" in made.notes

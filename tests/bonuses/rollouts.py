@@ -18,6 +18,7 @@ from clew.envs import Environment
 from clew.envs.base import Rewards
 from clew.envs.observations import Observations
 from clew.layers import Mlp
+from clew.testing import bonus_laws
 
 # arrays that differ in one entry, in the order of entries, or in nothing but where a 1 is
 PALETTE = np.array(
@@ -88,24 +89,7 @@ def learn(bonus: Bonus, observations: Observations, state: Any, seen: Transition
     return bonus.learn(observations, state, seen, key)
 
 
-def wander(
-    rng: Any, observations: Observations, time: int, n_envs: int, resets: float
-) -> Transitions:
-    """Observations at random, episodes of any length; the first step begins one."""
-    symbols = len(PALETTE) if observations.table is None else len(observations.table)
-    first = rng.random((time, n_envs)) < resets
-    first[0] = True
-    obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
-    next_obs = rng.integers(symbols, size=(time, n_envs)).astype(np.int32)
-    next_obs[:-1] = np.where(first[1:], next_obs[:-1], obs[1:])
-    action = rng.integers(len(observations.env.action_names), size=(time, n_envs)).astype(np.int32)
-    # after the rollout another episode may begin, or this one go on
-    ended = np.concatenate((first[1:], rng.random((1, n_envs)) < resets))
-    begun = rng.integers(symbols, size=(1, n_envs)).astype(np.int32)
-    following = np.concatenate((obs[1:], np.where(ended[-1:], begun, next_obs[-1:])))
-    if observations.table is None:
-        obs, next_obs, following = PALETTE[obs], PALETTE[next_obs], PALETTE[following]
-    return Transitions(*map(jnp.asarray, (obs, first, action, next_obs, ended, following)))
+wander = partial(bonus_laws.wander, palette=PALETTE)
 
 
 @partial(jax.jit, static_argnums=(0, 2, 3))

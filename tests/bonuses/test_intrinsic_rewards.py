@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from functools import partial
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.bonuses import Bonus, BonusState, RunningStd, Transitions, bonuses, names
+from clew.bonuses import Bonus, BonusState, RunningStd, Transitions
 from tests.bonuses.rollouts import observations_of
 
 SHAPES = ((1, 1), (5, 3), (64, 4))
@@ -119,12 +118,3 @@ def test_a_constant_score_is_not_blown_up(value: float, shape: tuple[int, int]) 
 
 def test_bonuses_see_nothing_of_rewards() -> None:
     assert Transitions._fields == ("obs", "first", "action", "next_obs", "ended", "following")
-    for name in names():
-        factory: Any = bonuses[name].factory()
-        for method, arguments in {
-            "init": ("observations", "envs", "key"),
-            "score": ("observations", "state", "transitions"),
-            "learn": ("observations", "state", "transitions", "key"),
-        }.items():
-            parameters = tuple(inspect.signature(getattr(factory, method)).parameters)
-            assert parameters == ("self", *arguments)

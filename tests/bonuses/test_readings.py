@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,10 +10,8 @@ import pytest
 
 from clew.bonuses.methods.e3b import E3B, E3BState
 from clew.layers import Mlp
-from tests.bonuses.rollouts import cut, fresh, learn, observations_of, score, wander
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from readings import Reading, Readings
+from tests.bonuses.rollouts import cut, fresh, learn, observations_of, score, wander
 
 
 def past_the_second_layer(tree: Any) -> Any:
@@ -27,7 +23,8 @@ def past_the_second_layer(tree: Any) -> Any:
 def as_e3b(state: E3BState, layers: int) -> E3BState:
     if layers == 2:
         return state
-    moments, rest = state.optimiser[0], state.optimiser[1:]
+    optimiser: Any = state.optimiser
+    moments, rest = optimiser[0], optimiser[1:]
     model, mu, nu = map(past_the_second_layer, (state.model, moments.mu, moments.nu))
     return E3BState(model, (moments._replace(mu=mu, nu=nu), *rest), state.root)
 

@@ -40,5 +40,5 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a store that tests may read."""
     folder = tmp_path_factory.mktemp("trained") / "results"
     with redirect_stdout(StringIO()):
-        assert train_here(WorkerConfig(suite=suite(), store=folder), tensorboard=True) == 0
+        assert train_here(WorkerConfig(suite=suite(), store=folder)) == 0
     return folder

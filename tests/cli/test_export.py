@@ -46,7 +46,7 @@ def test_the_page_of_a_file_lies_beside_it(table: Path) -> None:
         assert "share of the range 0 to 500" in text
     assert "Maze" in page
     assert str(table) in page
-    assert "What was proved" not in page
+    assert "What was decided" not in page
     out = table.parent / "elsewhere" / "page.html"
     assert called("report", str(table), *OPTIONS, "--out", str(out)).code == 0
     assert out.exists()

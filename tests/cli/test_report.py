@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import importlib.util
 import re
@@ -12,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from clew.analysis import StoreContents, read_store
+from clew.analysis import Statistics, StoreContents, read_store
+from clew.analysis.report import write_report
 from clew.analysis.results import EVALUATIONS, ROLLOUTS, records
 from clew.cli.commands.report import report
 from clew.cli.training import train_here
 from clew.metrics import tail_mean
-from clew.store import Store, merge, scan
+from clew.store import CannotWrite, Store, merge, scan
 from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput
 from tests.cli.conftest import suite
+from tests.store.faults import failing, nth, watched
 
 WORLD = "TinyReproduce[k=2,v=2]"
 
@@ -65,7 +68,9 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     page = out.read_text()
     assert first in html.unescape(page)
     words = re.sub(r"<[^>]*>", "", page)
-    assert "Proved of the world itself (25 states, γ = 199/200): the reward is" in words
+    assert (
+        "Proved of the world itself (25 states, γ = 199/200; end=stops: the step that ends" in words
+    )
     assert "Expected of a bonus: change nothing that matters." in words
     assert "clew show" in words
     # it is kept, so that the next report need not ask
@@ -79,6 +84,20 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert WORLD in page
     assert "trained with device" in page
     assert re.search(r"settings\.steps 32", page)
+
+
+def test_a_full_disk_names_the_page_and_leaves_the_old_one(
+    stored: StoreContents, tmp_path: Path
+) -> None:
+    out = tmp_path / "page.html"
+    out.write_text("the old one")
+    with (
+        watched(nth(0, failing(errno.ENOSPC), ("write",))),
+        pytest.raises(CannotWrite, match=r"page\.html' cannot be written \(No space left"),
+    ):
+        write_report(Statistics(stored.results), out)
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+    assert out.read_text() == "the old one"
 
 
 def test_against_another_store(trained: Path, tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from hypothesis import given
 from clew.cli.commands.merge import merge
 from clew.cli.commands.train import parse_options
 from clew.store import Store, scan
-from clew.suite.tensorboard import crc32c, scalars, write_tensorboard
 from clew.validate import BadInput
 from tests.cli.called import called
-from tests.cli.conftest import SMALL, suite
+from tests.cli.conftest import SMALL
 
 FLAGS = ["--reward", "dense", "--architecture", "Memoryless", "--bonus", "e3b", "--seeds", "2"]
 WORDS = st.from_regex(r"[a-z_]{3,8}", fullmatch=True).filter(
@@ -26,6 +25,7 @@ WORDS = st.from_regex(r"[a-z_]{3,8}", fullmatch=True).filter(
 def test_flags_train_the_same_runs_as_a_suite(trained: Path, tmp_path: Path) -> None:
     flags = [*FLAGS, "--steps", "5120", "--environment-options", "k=2", "v=2"]
     flags += ["--knobs.learning-rate", "0.003", "--store", str(tmp_path / "results")]
+    flags += ["--tensorboard"]
     for name, value in SMALL.items():
         flags += [f"--settings.{name.replace('_', '-')}", str(value)]
     assert called("train", "TinyReproduce", *flags).code == 0
@@ -33,6 +33,7 @@ def test_flags_train_the_same_runs_as_a_suite(trained: Path, tmp_path: Path) -> 
     wanted = {row.name: row for row in scan(Store(trained, read_only=True))}
     assert {name for name in wanted if "-e3b-" in name} == set(rows)
     assert all(wanted[name].config == rows[name].config for name in rows)
+    assert {p.parent.name for p in tmp_path.glob("results/tensorboard/*/complete")} == set(rows)
 
 
 def test_mistakes_are_explained(tmp_path: Path) -> None:
@@ -93,18 +94,3 @@ def test_merge_tells_of_conflicts(
     assert "1 runs have different results in the two stores" in said
     assert f"{name}: result.json differs" in said
     assert other.result() == changed
-
-
-def test_tensorboard_has_everything_once(trained: Path, tmp_path: Path) -> None:
-    source = Store(trained, read_only=True)
-    runs = [source.run(row.config) for row in scan(source)]
-    assert {p.name for p in (trained / "tensorboard").iterdir()} == {run.name for run in runs}
-    assert write_tensorboard(source, runs) == []
-    series = scalars(runs[0])
-    assert len(series["evaluation/success"][0]) == 10
-    assert {"evaluation/events/correct", "rollout/report/gradient_norm/actor memory"} <= set(series)
-    (file,) = (trained / "tensorboard" / runs[0].name).iterdir()
-    data = file.read_bytes()
-    assert all(tag.encode() in data for tag in series)
-    assert len(suite().runs()) == len(runs)
-    assert crc32c(b"123456789") == 0xE3069283  # the algorithm's check value

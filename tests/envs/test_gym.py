@@ -57,7 +57,7 @@ def test_steps_are_the_worlds() -> None:
     env = make("clew/MiniGrid-MemoryS7-v0", reward="native", view=5)
     world = env.world
     obs, _ = env.reset(seed=4)
-    state = env._state
+    state = env.state
     rng = np.random.default_rng(0)
     for _ in range(200):
         action = int(rng.integers(7))

@@ -1,4 +1,4 @@
-"""One of each kind of thing that can be added, as somebody outside the package would write it.
+"""What a module of somebody's own can add besides worlds, memories, bonuses, suites and latents.
 
-`tests/test_extending.py` copies this folder elsewhere, imports it, and looks for what it added.
+`tests/test_extending.py` copies this folder elsewhere, and a suite or a flag names its modules.
 """

@@ -224,16 +224,14 @@ def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
 def test_a_gpu_s_compiler_is_told_what_the_environment_does_not_say(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert execution._gpu_options() is None
+    assert execution.gpu_options() is None
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setenv("XLA_FLAGS", "")
-    options = execution._gpu_options()
+    options = execution.gpu_options()
     assert options == execution.GPU
     assert jax.jit(lambda x: x + 1, compiler_options=options)(1) == 2  # XLA knows these names
     monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_enable_triton_gemm=true")
-    assert set(execution.GPU) - set(execution._gpu_options() or {}) == {
-        "xla_gpu_enable_triton_gemm"
-    }
+    assert set(execution.GPU) - set(execution.gpu_options() or {}) == {"xla_gpu_enable_triton_gemm"}
 
 
 def test_a_cpu_and_an_accelerator_train_alike(

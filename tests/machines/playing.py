@@ -8,7 +8,6 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from clew.machines import Edge, Labelling, Pomdp, PomdpRM, RewardMachine
-from clew.machines.exact.linear import fixed_point
 from clew.machines.model.reward_machine import triples
 
 Controller = dict[tuple[int, int], tuple[int, int]]
@@ -40,33 +39,49 @@ def controllers_on(draw: st.DrawFn, pomdp: Pomdp, memory: int = 2) -> Controller
 
 
 def returns(product: PomdpRM, controller: Controller) -> tuple[Fraction, Fraction]:
-    """The POMDP's and the machine's expected return: a chain over (state, o, u, memory)."""
-    pomdp = product.pomdp
+    """The POMDP's and the machine's expected return, played out on episodes.
+
+    A chain over (state, o, u, memory), solved by plain elimination. Where episodes stop, a step
+    into a terminal state is the last one: it pays, and nothing follows.
+    """
+    pomdp, labels, edges = product.pomdp, product.labelling.table, product.machine.edges
     begins = [
         ((b.state, b.observation, product.machine.initial, 0), b.probability) for b in pomdp.start
     ]
     order = list(dict.fromkeys(node for node, _ in begins))
-    place = {node: i for i, node in enumerate(order)}
-    paid: tuple[list[Fraction], list[Fraction]] = ([], [])
-    terms = []
-    for s, o, u, m in order:
+    rows: list[dict[object, Fraction]] = []
+    for s, o, u, m in order:  # it grows while it is walked
         action, memory = controller[m, o]
-        row: dict[int, Fraction] = defaultdict(Fraction)
-        total = [Fraction(0), Fraction(0)]
+        row: dict[object, Fraction] = defaultdict(Fraction)
+        row[s, o, u, m] += 1
         for b in pomdp.steps[s][action]:
-            edge = product.step(u, o, action, b.observation)
-            after = (b.state, b.observation, edge.state, memory)
-            if after not in place:
-                place[after] = len(order)
+            label = labels.get((o, action, b.observation), frozenset())
+            to, paid = edges[u].get(label, (u, Fraction(0)))
+            row["pomdp"] += b.probability * b.reward
+            row["machine"] += b.probability * paid
+            if pomdp.end == "stops" and b.state in pomdp.terminal:
+                continue
+            after = (b.state, b.observation, to, memory)
+            if after not in order:
                 order.append(after)
-            row[place[after]] += pomdp.discount * b.probability
-            total[0] += b.probability * b.reward
-            total[1] += b.probability * edge.reward
-        terms.append(row)
-        for side in (0, 1):
-            paid[side].append(total[side])
-    sides = []
-    for side in (0, 1):
-        values = fixed_point(paid[side], terms)
-        sides.append(sum((p * values[place[node]] for node, p in begins), Fraction(0)))
+            row[after] -= pomdp.discount * b.probability
+        rows.append(row)
+    values = _eliminated(rows, order)
+    sides = [sum((p * values[node][side] for node, p in begins), Fraction(0)) for side in (0, 1)]
     return sides[0], sides[1]
+
+
+def _eliminated(rows: list[dict[object, Fraction]], order: list) -> dict:
+    """Gauss and Jordan, one node after the other."""
+    for i, pivot in enumerate(order):
+        mine = {x: k / rows[i][pivot] for x, k in rows[i].items()}
+        rows[i] = mine
+        for j, other in enumerate(rows):
+            if j != i and (factor := other.get(pivot)):
+                for x, k in mine.items():
+                    other[x] = other.get(x, Fraction(0)) - factor * k
+    zero = Fraction(0)
+    return {
+        node: (row.get("pomdp", zero), row.get("machine", zero))
+        for node, row in zip(order, rows, strict=True)
+    }

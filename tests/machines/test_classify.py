@@ -14,10 +14,11 @@ import pytest
 from rich.console import Console
 
 from clew.cli.commands import classify as command
-from clew.machines import classify, gallery
+from clew.machines import Pomdp, classify, gallery
+from clew.machines.certificates.claims import Undecided
 from clew.machines.deciding.classify import summary
 from clew.machines.deciding.examine import examine
-from clew.machines.formats import write
+from clew.machines.formats import parse_pomdp, write
 from clew.machines.model.reward_machine import RewardMachine
 from clew.machines.worlds.library.cue import cue_machine
 from clew.validate import BadInput
@@ -57,8 +58,8 @@ def test_what_a_bonus_is_expected_to_do(name: str, verdict: str, outcome: str) -
 
 
 def test_too_many_pairs_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["clew.machines.deciding.classify"], "PAIRS", 41)
-    with pytest.raises(BadInput, match="15 posteriors and 42 pairs of them"):
+    monkeypatch.setattr(sys.modules["clew.machines.deciding.classify"], "PAIRS", 10)
+    with pytest.raises(BadInput, match="14 posteriors and 34 pairs of them"):
         classify(gallery.make("Dictation-dense"))
 
 
@@ -190,3 +191,114 @@ def test_a_misspelt_proposition_is_refused_by_name() -> None:
     )
     with pytest.raises(BadInput, match=r"unknown proposition 'machA'.*did you mean 'match"):
         examine(dataclasses.replace(product, machine=misspelt))
+
+
+def test_the_verdict_comes_first_and_says_what_to_do(capsys: Any) -> None:
+    command.classify("Cue")
+    name, verdict, *rest = capsys.readouterr().out.splitlines()
+    assert name.startswith("cue abstraction")
+    assert verdict.startswith("EQUALISE: memory of the cue is supervised by the reward")
+    words = " ".join(" ".join(rest).split())
+    assert "end=stops: the step that ends an episode pays last" in words
+    assert "An encoder of 3 states is known; no encoder is smaller." in words
+
+
+@pytest.mark.parametrize("end", ["stops", "absorbing", "hidden"])
+def test_the_convention_of_the_end_is_in_every_answer(end: Any, capsys: Any) -> None:
+    command.classify("Dictation-dense", options=("positions=true",), end=end, json=True)
+    plain = json.loads(capsys.readouterr().out)
+    assert plain["end"] == end
+    assert any(note.startswith(f"end={end}: ") for note in plain["notes"])
+    assert plain["verdict"] == ("sparse" if end == "stops" else "dense")
+
+
+def test_no_bound_is_given_where_no_machine_encodes(capsys: Any) -> None:
+    command.classify("Coin", limit=60, json=True)
+    plain = json.loads(capsys.readouterr().out)
+    assert "encoder_states_at_least" not in plain
+    assert plain["witness"]["no_machine_encodes"]
+
+
+def test_only_redundancy_is_a_theorem() -> None:
+    """Dense and well ranked, yet a bonus for what is new is best earned by leaving."""
+    assert summary(classify(gallery.make("Dictation-dense")))["theorem"]
+    leaving = Pomdp.build(
+        states=["home", "away"],
+        actions=["stay", "leave"],
+        observations=["home", "away"],
+        p=lambda s, a: "home" if s == "away" or a == "stay" else "away",
+        omega=lambda s: s,
+        r=lambda s, a, after: int(s == "home" and a == "stay"),
+        gamma="9/10",
+        mu="home",
+    )
+    null = summary(classify(leaving))
+    assert (null["verdict"], null["misranked"]) == ("dense", False)
+    assert (null["expected_effect_of_a_bonus"], null["theorem"]) == ("null", False)
+    # whoever gets 2 for each visit away prefers to leave
+    assert 2 / (1 - 0.9**2) > 1 / (1 - 0.9)
+    assert any("only null by redundancy is a theorem" in limit for limit in null["limits"])
+
+
+def test_nothing_is_called_proved_of_sampled_levels() -> None:
+    pomdp = dataclasses.replace(gallery.make("MysteryCell"), draws=500)
+    console = Console(record=True, width=100)
+    command.report(console, classify(pomdp))
+    words = console.export_text()
+    assert "Checked on levels that were drawn 500 times." in words
+    for word in ("proved", "verified", "exact"):
+        assert word not in words.lower()
+
+
+def test_one_state_is_tried_before_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["clew.machines.deciding.classify"], "PAIRS", 1)
+    answer = classify(gallery.make("CheeseMaze"))
+    plain = summary(answer)
+    assert (plain["verdict"], plain["encoder_states"]) == ("sparse", 1)
+    assert plain["profile"] is None
+    assert "pairs of posteriors; at most 1 are counted" in plain["reasons"][0]
+
+
+def test_what_was_not_tried_is_not_called_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["clew.machines.deciding.density"], "MANY", 3)
+    answer = classify(gallery.make("4x3"), limit=50)
+    assert isinstance(answer.verdict, Undecided)
+    assert "one-state machine was not tried on more than 3 states" in answer.verdict.reason
+
+
+OFF = """discount: 0.9
+values: reward
+states: 2
+actions: 1
+observations: 2
+T: 0
+0.12345 0.87654
+0 1
+O: * identity
+R: * : 0 : * : * 1
+"""
+
+
+def test_files_have_no_options_and_are_renormalised_on_request(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "off.POMDP"
+    file.write_text(OFF.replace("O: * identity", "O: *\n1 0\n0 1"), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"0.99999.*--renormalise"):
+        command.classify(str(file))
+    with pytest.raises(BadInput, match="leave out --options"):
+        command.classify(str(file), options=("k=3",))
+    with pytest.raises(BadInput, match="--renormalise is for files"):
+        command.classify("Cue", renormalise=True)
+    command.classify(str(file), renormalise=True, json=True)
+    plain = json.loads(capsys.readouterr().out)
+    assert any("adds up to 0.99999 was read as 1" in note for note in plain["notes"])
+
+
+def test_sizes_are_counted_before_memory_is_spent() -> None:
+    with pytest.raises(BadInput, match="268,435,457 states; at most 200,000"):
+        gallery.make("Dictation-sparse", k=8, v=8)
+    text = OFF.replace("states: 2", "states: 3000").replace(OFF[OFF.index("T: 0") :], "")
+    with pytest.raises(BadInput, match="9,000,000 branches"):
+        parse_pomdp(text + "T: * uniform\nO: * uniform\n")
+    ends = OFF.replace("0.12345 0.87654", "0.5 0.5").replace("0.9", "1.0\nstart: 0", 1)
+    pomdp = parse_pomdp(ends.replace("O: * identity", "O: * uniform"))
+    assert (pomdp.discount, pomdp.terminal) == (1, {1})

@@ -1,8 +1,13 @@
-"""The paper's formal results, computed."""
+"""The paper's formal results, computed.
+
+Its abstractions have absorbing states in which a machine is asked for ever: end=absorbing. What
+becomes of them where an episode stops is said at the end of this file.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -20,12 +25,14 @@ from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.potential import potential_sparsity
 from clew.machines.deciding.witness import pooling_machine
 from clew.machines.model.belief import Filter, close, filter_machine
+from clew.machines.model.ends import ENDS, with_end
+from clew.machines.model.pomdp import End
 from clew.machines.worlds.library.cue import cue_machine
 from clew.machines.worlds.library.mystery_cell import goal_machine
 
 
-def pairs_of(pomdp: Pomdp) -> Pairs:
-    beliefs = close(pomdp)
+def pairs_of(pomdp: Pomdp, end: End = "absorbing") -> Pairs:
+    beliefs = close(with_end(pomdp, end))
     assert beliefs.finite
     return decide_pairs(beliefs)
 
@@ -41,9 +48,10 @@ def told_apart(pairs: Pairs) -> tuple[int, int]:
     return count[0], count[1]
 
 
+@pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("horizon", range(2, 9))
-def test_the_coin_needs_ever_more_states(horizon: int) -> None:
-    bound = size_bound(pairs_of(gallery.make("Coin", q="3/4", horizon=horizon)))
+def test_the_coin_needs_ever_more_states(horizon: int, end: End) -> None:
+    bound = size_bound(pairs_of(gallery.make("Coin", q="3/4", horizon=horizon), end))
     verify(bound)
     assert bound.states >= horizon - 1
 
@@ -58,8 +66,9 @@ def test_without_a_horizon_the_coin_has_no_finite_filter() -> None:
     assert "not finite within" in str(beliefs)
 
 
-def test_one_cell_of_mystery_path_is_sparse() -> None:
-    pomdp = gallery.make("MysteryCell")
+@pytest.mark.parametrize("end", ["stops", "absorbing"])
+def test_one_cell_of_mystery_path_is_sparse(end: End) -> None:
+    pomdp = with_end(gallery.make("MysteryCell"), end)
     product = goal_machine(pomdp)
     assert len(product.machine.states) == 1
     assert encodes(product)
@@ -68,7 +77,7 @@ def test_one_cell_of_mystery_path_is_sparse() -> None:
     assert isinstance(mixed, Mixed)
     verify(mixed)
     assert {mixed.first, mixed.second} == {(0, 0, 1), (0, 1, 1)}
-    verdict = density(pairs_of(pomdp))
+    verdict = density(pairs_of(pomdp, end))
     assert isinstance(verdict, Sparse)
     verify(verdict)
 
@@ -79,8 +88,9 @@ def test_on_the_one_state_machine_no_potential_helps_which_certifies_nothing() -
     assert not answer.certain
 
 
-def test_the_cue_abstraction_is_dense() -> None:
-    pairs = pairs_of(gallery.make("Cue"))
+@pytest.mark.parametrize("end", ENDS)
+def test_the_cue_abstraction_is_dense(end: End) -> None:
+    pairs = pairs_of(gallery.make("Cue"), end)
     assert told_apart(pairs) == (3, 0)
     verdict = density(pairs)
     assert isinstance(verdict, Dense)
@@ -231,6 +241,36 @@ def test_a_hint_shown_once_must_be_kept() -> None:
     pairs = pairs_of(gallery.make("Once"))
     assert told_apart(pairs) == (1, 0)
     assert isinstance(density(pairs), Dense)
+
+
+@pytest.mark.parametrize("reward", ["dense", "sparse"])
+@pytest.mark.parametrize("positions", [False, True])
+def test_where_episodes_stop_dictation_supervises_the_last_query_alone(
+    reward: str, positions: bool
+) -> None:
+    """Surviving a query is paid for at the next one, as long as there is one.
+
+    So sequences must be kept apart only if of the tokens still to be asked for they differ in the
+    last alone, which was shown first.
+    """
+    k = 3
+    pomdp = gallery.make(f"Dictation-{reward}", k=k, positions=positions)
+    pairs = pairs_of(pomdp, "stops")
+    beliefs = pairs.beliefs
+    sequences, times = pomdp.variables["sequence"], pomdp.variables["time"]
+    compared = 0
+    for i, j in combinations(range(len(beliefs.cells)), 2):
+        here = [s for cell in (i, j) for s, _ in beliefs.cells[cell].posterior]
+        if len(here) == 2 and times[here[0]] == times[here[1]] and times[here[0]] >= k:  # type: ignore[operator]
+            left = 2 * k - times[here[0]]  # type: ignore[operator]
+            one, two = (str(sequences[s])[:left] for s in here)
+            assert pairs.poolable(i, j) == (one[1:] != two[1:] or one[0] == two[0])
+            compared += 1
+    assert compared > 30
+    verdict = density(pairs)
+    assert isinstance(verdict, Sparse)
+    verify(verdict)
+    assert redundancy(optimal(beliefs)).holds
 
 
 def _cell(beliefs: Filter, history: tuple[int, ...]) -> int:

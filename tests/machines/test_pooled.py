@@ -14,6 +14,8 @@ from clew.machines.deciding.pairs import Pairs, decide_pairs
 from clew.machines.deciding.pooled import pooled
 from clew.machines.deciding.witness import fork
 from clew.machines.model.belief import close
+from clew.machines.model.ends import with_end
+from clew.machines.model.pomdp import End
 from tests.machines.tiny import tiny_pomdps
 
 
@@ -44,10 +46,16 @@ def test_every_poolable_pair_is_pooled_by_some_machine(pomdp: Pomdp) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("Dictation-dense", 6), ("TMaze", 12), ("MysteryCell", 1)]
+    ("name", "end", "count"),
+    [
+        ("Dictation-dense", "absorbing", 6),
+        ("Dictation-dense", "stops", 26),
+        ("TMaze", "stops", 12),
+        ("MysteryCell", "stops", 1),
+    ],
 )
-def test_in_the_gallery(name: str, count: int) -> None:
-    pairs = decide_pairs(close(gallery.make(name)))
+def test_in_the_gallery(name: str, end: End, count: int) -> None:
+    pairs = decide_pairs(close(with_end(gallery.make(name), end)))
     some = poolable(pairs)
     assert len(some) == count
     for first, second in some:

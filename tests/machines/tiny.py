@@ -19,30 +19,44 @@ Structure = dict[tuple[int, int, int, int], int]
 
 
 @st.composite
-def tiny_pomdps(draw: st.DrawFn, max_states: int = 4, max_actions: int = 2) -> Pomdp:
-    """Few states and observations; chances are halves, rewards 0, 1 or 2."""
+def tiny_pomdps(
+    draw: st.DrawFn, max_states: int = 4, max_actions: int = 2, ends: bool = False
+) -> Pomdp:
+    """Few states and observations; chances are halves, rewards 0, 1 or 2.
+
+    With `ends`, some steps end the episode and look like any other; by chance, all do in time.
+    """
     n_states = draw(st.integers(2, max_states))
     n_actions = draw(st.integers(1, max_actions))
     n_observations = draw(st.integers(1, 2))
     shows = [draw(st.integers(0, n_observations - 1)) for _ in range(n_states)]
     state = st.integers(0, n_states - 1)
+    # an end for each observation it can be seen as
+    over = {n_states + o: o for o in range(n_observations)} if ends else {}
     # one action more often does nothing but wait, so that gaps have time to matter
     random_steps = draw(st.booleans())
 
     def row(s: int) -> tuple[Branch, ...]:
         reward = draw(st.sampled_from((0, 0, 1, 2)))
         targets = {draw(state), draw(state)} if random_steps else {draw(state)}
+        if over and draw(st.booleans()):
+            targets = {draw(st.sampled_from(sorted(over))), *list(targets)[1:]}
         chance = Fraction(1, len(targets))
-        return tuple(Branch(t, shows[t], chance, Fraction(reward)) for t in sorted(targets))
+        seen = {**dict(enumerate(shows)), **over}
+        return tuple(Branch(t, seen[t], chance, Fraction(reward)) for t in sorted(targets))
 
     begins = sorted({0, draw(state), draw(state)})
     return Pomdp(
-        states=tuple(f"s{s}" for s in range(n_states)),
+        states=(*(f"s{s}" for s in range(n_states)), *(f"end seen as {o}" for o in over.values())),
         actions=tuple(f"a{a}" for a in range(n_actions)),
         observations=tuple(f"o{o}" for o in range(n_observations)),
         start=tuple(Begin(s, shows[s], Fraction(1, len(begins))) for s in begins),
-        steps=tuple(tuple(row(s) for _ in range(n_actions)) for s in range(n_states)),
+        steps=(
+            *(tuple(row(s) for _ in range(n_actions)) for s in range(n_states)),
+            *(((Branch(s, o, Fraction(1), Fraction(0)),),) * n_actions for s, o in over.items()),
+        ),
         discount=draw(st.sampled_from((Fraction(1, 2), Fraction(9, 10)))),
+        terminal=frozenset(over),
     )
 
 
@@ -92,9 +106,11 @@ def has_rewards(beliefs: Filter, structure: Structure, sites: list[Site]) -> boo
     for cell, u in sites:
         for a, row in enumerate(beliefs.rows[cell]):
             left: dict[object, Fraction] = {("psi", cell, u): Fraction(-1), "right": row.mean}
-            for (o2, p), after in zip(row.law, row.after, strict=True):
+            for o2, _, _, p in row.joint:
                 key = (u, beliefs.cells[cell].observation, a, o2)
                 left[key] = left.get(key, Fraction(0)) + p
+            for (o2, p), after in zip(row.law, row.after, strict=True):
+                key = (u, beliefs.cells[cell].observation, a, o2)
                 psi = ("psi", after, structure[key])
                 left[psi] = left.get(psi, Fraction(0)) + gamma * p
             rows.append(left)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import pytest
 
 from clew import memory
 from clew.memory import Architecture
+from clew.testing.memory_laws import IN, WIDTH, stirred
 
 OPTIONS: dict[str, dict[str, object]] = {
     "GRU, plain": {"norm": False},
@@ -18,23 +17,22 @@ OPTIONS: dict[str, dict[str, object]] = {
     "RetNet, full block": {"full_block": True},
     "GatedDeltaNet, full block": {"full_block": True},
 }
+SMALL: dict[str, dict[str, object]] = {
+    "Mamba-2": {"states": 6},
+    "GatedDeltaNet": {"assoc_size": 6},
+    "LRU": {"states": 6},
+    "FFM": {"memory_size": 5, "context_size": 3},
+    # shorter than a chunk; 20 steps back are seen by the second layer alone
+    "GTrXL": {"window": 11, "layers": 2},
+}
 VARIANTS = (*memory.names(), *OPTIONS)
-IN, WIDTH = 5, 16
 
 
 def build(variant: str, in_size: int = IN, width: int = WIDTH, seed: int = 0) -> Architecture:
     """A small memory whose every weight is random, so that no law holds by a zero."""
     name, _, _ = variant.partition(",")
-    small = {"Mamba-2": {"states": 6}, "GatedDeltaNet": {"assoc_size": 6}}.get(name, {})
-    options = {**small, **OPTIONS.get(variant, {})}
-    made = memory.make(name, in_size, width, key=jax.random.key(seed), **options)
-    leaves, treedef = jax.tree.flatten(made)
-    keys = jax.random.split(jax.random.key(seed + 1), len(leaves))
-    stirred = [
-        leaf + 0.1 * jax.random.normal(key, leaf.shape, leaf.dtype)
-        for leaf, key in zip(leaves, keys, strict=True)
-    ]
-    return jax.tree.unflatten(treedef, stirred)
+    options = {**SMALL.get(name, {}), **OPTIONS.get(variant, {})}
+    return stirred(memory.make(name, in_size, width, key=jax.random.key(seed), **options), seed)
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +46,3 @@ def float64() -> Iterator[None]:
 def cell(request: pytest.FixtureRequest) -> Architecture:
     """Every memory."""
     return build(request.param)
-
-
-def in_float64(tree: Architecture) -> Architecture:
-    """The same weights with more digits."""
-    return jax.tree.map(lambda x: x.astype(jnp.float64) if eqx.is_inexact_array(x) else x, tree)

@@ -13,6 +13,7 @@ import pytest
 from clew import memory
 from clew.memory.architectures.gated_delta_net import GatedDeltaNet
 from clew.memory.architectures.gru import GRU
+from clew.memory.architectures.lru import LRU
 from clew.memory.architectures.lstm import LSTM
 from clew.memory.chunkwise import unit_lower_inverse
 from clew.memory.description import describe, table
@@ -64,6 +65,18 @@ def test_descriptions_are_counted_not_claimed() -> None:
         ("Mamba-2", {"states": 0}, "states=0 .* at least 1"),
         ("Mamba-2", {"heads": 5}, "heads=5 .*expand × width=32"),
         ("GatedDeltaNet", {"assoc_size": 1.5}, "assoc_size=1.5 .* whole number"),
+        ("GTrXL", {"window": 0}, "window=0 .* at least 1"),
+        ("GTrXL", {"layers": 0}, "layers=0 .* at least 1"),
+        ("GTrXL", {"heads": 3}, "heads=3 .* divide width=16"),
+        ("LRU", {"states": 0}, "states=0 .* at least 1"),
+        ("LRU", {"r_min": 0.9, "r_max": 0.5}, "r_min=0.9 and r_max=0.5 .* r_min < r_max < 1"),
+        ("LRU", {"r_max": 1.0}, "r_max=1.0 .* r_max < 1"),
+        ("LRU", {"max_phase": 0.0}, "max_phase=0.0 .* above 0"),
+        ("minGRU", {"expand": 0}, "expand=0 .* at least 1"),
+        ("FFM", {"memory_size": 0}, "memory_size=0 .* at least 1"),
+        ("FFM", {"context_size": 2.0}, "context_size=2.0 .* whole number"),
+        ("mLSTM", {"heads": 5}, "heads=5 .* divide width=16"),
+        ("mLSTM", {"heads": 16}, "heads=16 .* fewer heads than width=16"),
     ],
 )
 def test_bad_options(name: str, options: dict[str, object], words: str) -> None:
@@ -84,6 +97,40 @@ def test_initial_weights_are_the_studys() -> None:
     delta = memory.make("GatedDeltaNet", 8, 16, key=KEY)
     assert isinstance(delta, GatedDeltaNet)
     np.testing.assert_array_equal(delta.gates.bias, [4, 0])
+
+
+def test_the_transformers_positions_are_in_pairs() -> None:
+    with pytest.raises(BadInput, match="width=15 is not valid"):
+        memory.make("GTrXL", 8, 15, heads=3, key=KEY)
+
+
+def test_the_linear_unit_begins_on_its_ring() -> None:
+    made = memory.make("LRU", 8, 16, states=500, r_min=0.5, r_max=0.8, max_phase=1.0, key=KEY)
+    assert isinstance(made, LRU)
+    decay = made.unit._decay
+    size, phase = np.hypot(*decay), np.arctan2(decay.im, decay.re)
+    assert 0.5 <= size.min() < 0.51 < 0.79 < size.max() <= 0.8
+    assert 0 < phase.min() < 0.01 < 0.99 < phase.max() <= 1
+    np.testing.assert_allclose(np.exp(made.unit.log_gain) ** 2 + size**2, 1, atol=1e-6)
+
+
+def test_a_window_forgets_what_has_left_it() -> None:
+    """And a second layer looks back as far again."""
+    xs = jax.random.normal(KEY, (12, 8))
+
+    def moved_by(first: jax.Array, layers: int) -> np.ndarray:
+        cell = memory.make("GTrXL", 8, 16, window=4, layers=layers, key=KEY)
+
+        @jax.jit
+        def run(xs: jax.Array) -> jax.Array:
+            return cell.unroll(cell.initial_state(), cell.read(xs), jnp.zeros(12, bool))[1]
+
+        return np.abs(run(xs.at[0].set(first)) - run(xs)).max(1)
+
+    for layers, reach in ((1, 4), (2, 8)):
+        moved = moved_by(xs[0] + 1, layers)
+        assert (moved[: reach + 1] > 1e-9).all(), moved
+        assert (moved[reach + 1 :] == 0).all(), moved
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 16, 33])

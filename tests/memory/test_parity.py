@@ -17,13 +17,19 @@ from clew import memory
 from clew.layers import Linear, unit
 from clew.memory.architectures.gated_delta_block import DeltaState, GatedDelta
 from clew.memory.architectures.gru import GRUStateWeights
+from clew.memory.architectures.gtrxl import Gate, GatedLayer
+from clew.memory.architectures.lru import LinearRecurrentUnit
 from clew.memory.architectures.lstm import LSTMState, LSTMStateWeights
 from clew.memory.architectures.mamba2 import MambaState, Mixer
+from clew.memory.architectures.min_gru import MinimalGRU
+from clew.memory.architectures.mlstm import MatrixLSTM, MatrixState
 from clew.memory.architectures.retnet_block import Retention, RetentionState
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
+from clew.memory.diagonal import Complex
 from tests.oracles.memory.recurrences import load
 
 TOLERANCE = 1e-12
+GATE = ("Wr", "Ur", "Wz", "Uz", "Wg", "Ug")
 
 
 def golden(name: str) -> tuple[dict[str, Any], dict[str, jax.Array]]:
@@ -33,6 +39,11 @@ def golden(name: str) -> tuple[dict[str, Any], dict[str, jax.Array]]:
 
 def near(ours: Any, theirs: Any, tolerance: float = TOLERANCE) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * (1 + np.abs(theirs).max()))
+
+
+def batched(state: Any, batch: int) -> Any:
+    """So many empty states; what weights were in float32 makes no difference."""
+    return jax.tree.map(lambda leaf: jnp.zeros((batch, *leaf.shape)), state)
 
 
 def both_ways(cell: Any, state: Any, xs: jax.Array) -> Any:
@@ -193,3 +204,145 @@ def test_retention_is_torchscales_recurrent_form(name: str) -> None:
     # the parallel form differs in a divisor that the norm takes out again, but for its ε
     near(ys, a["ys"], 2e-5)
     near(final.weight, jnp.broadcast_to(a["final_scale"], (batch, heads)))
+
+
+def test_a_gated_transformer_layer_is_di_engines() -> None:
+    """Past inputs are seen as keys and values that were cached when they came."""
+    config, a = golden("gtrxl")
+    layer = GatedLayer(
+        config["width"], heads=config["heads"], window=config["window"], key=jax.random.key(0)
+    )
+
+    def gate(name: str) -> Gate:
+        wr, ur, wz, uz, wg, ug = (a[f"{name}.{part}.weight"] for part in GATE)
+        made = Gate(config["width"], key=jax.random.key(0))
+        of_layer, of_input = (
+            Linear(jnp.concatenate([wr, wz, wg])),
+            Linear(jnp.concatenate([ur, uz])),
+        )
+        parts = (of_layer, of_input, Linear(ug), a[f"{name}.bg"])
+        return eqx.tree_at(lambda g: (g.of_layer, g.of_input, g.candidate, g.bias), made, parts)
+
+    qkv = [a[f"attention.attention_{part}.0.weight"] for part in ("q", "kv")]
+    layer = eqx.tree_at(
+        lambda m: (
+            m.norm.gain, m.norm.bias, m.qkv, m.position, m.content_bias, m.position_bias, m.out,
+            m.gate, m.feed_norm.gain, m.feed_norm.bias, m.up, m.down, m.feed_gate,
+        ),
+        layer,
+        (
+            a["layernorm1.weight"],
+            a["layernorm1.bias"],
+            Linear(jnp.concatenate(qkv)),
+            Linear(a["attention.project_pos.0.weight"]),
+            a["u"],
+            a["v"],
+            Linear(a["attention.project.0.weight"]),
+            gate("gate1"),
+            a["layernorm2.weight"],
+            a["layernorm2.bias"],
+            Linear(a["mlp.0.0.weight"], a["mlp.0.0.bias"]),
+            Linear(a["mlp.2.0.weight"], a["mlp.2.0.bias"]),
+            gate("gate2"),
+        ),
+    )  # fmt: skip
+    empty = batched(layer.initial_state(), len(a["xs"]))
+    near(both_ways(layer, empty, a["xs"])[1], a["ys_fresh"])
+    begun, _ = both_ways(layer, empty, a["initial_inputs"])
+    _, ys = both_ways(layer, begun, a["xs"])
+    near(ys, a["ys"])
+    near(ys, a["ys_steps"])
+
+
+def test_the_linear_recurrent_unit_is_lru_pytorchs() -> None:
+    config, a = golden("lru")
+    ring = {"r_min": 0.5, "r_max": 0.9, "max_phase": 1.0}
+    unit_ = LinearRecurrentUnit(
+        config["width"], states=config["states"], **ring, key=jax.random.key(0)
+    )
+    unit_ = eqx.tree_at(
+        lambda m: (m.log_rate, m.log_phase, m.log_gain, m.write, m.show, m.skip, m.mix),
+        unit_,
+        (
+            a["nu_log"],
+            a["theta_log"],
+            a["gamma_log"],
+            Linear(jnp.concatenate([a["B_re"], a["B_im"]])),
+            Linear(jnp.concatenate([a["C_re"], -a["C_im"]], 1)),
+            a["D"],
+            Linear(a["glu/weight"], a["glu/bias"]),
+        ),
+    )
+    state = Complex(a["initial_re"], a["initial_im"])
+    final, ys = both_ways(unit_, state, a["xs"])
+    near(ys, a["ys"])
+    near(final.re, a["final_re"])
+    near(final.im, a["final_im"])
+    near(both_ways(unit_, jax.tree.map(jnp.zeros_like, state), a["xs"])[1], a["ys_fresh"])
+
+
+def test_the_minimal_gru_is_min_gru_pytorchs() -> None:
+    """In parallel form theirs is in logarithms; both say the same."""
+    config, a = golden("mingru")
+    cell = MinimalGRU(config["width"], expand=config["expand"], key=jax.random.key(0))
+    weights = Linear(a["to_hidden_and_gate/weight"]), Linear(a["to_out/weight"])
+    cell = eqx.tree_at(lambda m: (m.of_input, m.out), cell, weights)
+    final, ys = both_ways(cell, a["initial_h"], a["xs"])
+    near(ys, a["ys"])
+    near(ys, a["ys_steps"])
+    near(final, a["final_h"])
+    near(both_ways(cell, jnp.zeros_like(a["initial_h"]), a["xs"])[1], a["ys_fresh"])
+
+
+def test_fast_and_forgetful_memory_is_its_authors() -> None:
+    """Theirs multiplies a sum by inverse decays, which costs it digits."""
+    config, a = golden("ffm")
+    sizes = {key: config[key] for key in ("memory_size", "context_size")}
+    cell = memory.make("FFM", config["width"], config["out"], **sizes, key=jax.random.key(0))
+    cell = eqx.tree_at(
+        lambda m: (m.of_input, m.rates, m.frequencies, m.mix),
+        cell,
+        (
+            Linear(a["pre/weight"], a["pre/bias"]),
+            -a["ffa/a"][0, 0],
+            a["ffa/b"][0, 0],
+            Linear(a["mix/weight"], a["mix/bias"]),
+        ),
+    )
+    state = Complex(a["initial_re"], a["initial_im"])
+    final, ys = both_ways(cell, state, a["xs"])
+    near(ys, a["ys_steps"])
+    near(ys, a["ys"])
+    near(final.re, a["final_re"])
+    near(final.im, a["final_im"])
+    near(both_ways(cell, jax.tree.map(jnp.zeros_like, state), a["xs"])[1], a["ys_fresh"])
+
+
+def test_mlstm_is_transformers() -> None:
+    """Theirs divides memory and divisor by the exponential of a maximum, which cancels."""
+    config, a = golden("mlstm")
+    cell = MatrixLSTM(config["hidden_size"], heads=config["num_heads"], key=jax.random.key(0))
+    i, f = ([a[f"{gate}gate_preact/{part}"] for part in ("weight", "bias")] for gate in "if")
+    cell = eqx.tree_at(
+        lambda m: (m.qkv, m.gates, m.o, m.gain, m.out),
+        cell,
+        (
+            Linear(jnp.concatenate([a[f"{part}/weight"] for part in "qkv"])),
+            Linear(*(jnp.concatenate(both) for both in zip(i, f, strict=True))),
+            Linear(a["ogate_preact/weight"]),
+            a["multihead_norm/weight"],
+            Linear(a["out_proj/weight"]),
+        ),
+    )
+
+    def unscaled(when: str) -> MatrixState:
+        scale = jnp.exp(a[f"{when}_m"])
+        return MatrixState(a[f"{when}_c"] * scale[..., None], a[f"{when}_n"] * scale)
+
+    final, ys = both_ways(cell, unscaled("initial"), a["xs"])
+    near(ys, a["ys"])
+    near(ys, a["ys_steps"])
+    near(ys, a["ys_shipped"], 1e-9)  # with an epsilon in the divisor
+    jax.tree.map(near, final, unscaled("final"))
+    empty = batched(cell.initial_state(), len(a["xs"]))
+    near(both_ways(cell, empty, a["xs"])[1], a["ys_fresh"])

@@ -12,7 +12,8 @@ import pytest
 
 from clew.memory import recurrence
 from clew.memory.architectures import gated_delta_net, gru, lstm
-from tests.memory.conftest import IN, build, in_float64
+from clew.testing.memory_laws import IN, in_float64
+from tests.memory.conftest import build
 
 
 @pytest.mark.parametrize("variant", ["GRU", "LSTM", "GRU, plain", "LSTM, plain", "GatedDeltaNet"])

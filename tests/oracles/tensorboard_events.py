@@ -1,20 +1,16 @@
-"""What the `tensorboard` package writes and reads, for `tests/suite/test_tensorboard.py`.
+"""What the `tensorboard` package writes, for `tests/suite/test_tensorboard.py`.
 
     python3.11 -m venv venv-tensorboard
     venv-tensorboard/bin/pip install tensorboard==2.21.0
-    PYTHONPATH=src venv-tensorboard/bin/python -m tests.oracles.tensorboard_events record
-    PYTHONPATH=src venv-tensorboard/bin/python -m tests.oracles.tensorboard_events read
+    PYTHONPATH=src venv-tensorboard/bin/python -m tests.oracles.tensorboard_events
 
-`record` writes the events of `EVENTS` with protobuf and TensorBoard's own record writer to
-`tests/golden/tensorboard.events`. `read` lets Clew write files and TensorBoard read them.
+It writes the events of `EVENTS` with protobuf and TensorBoard's own record writer to
+`tests/golden/tensorboard.events`. `tests/suite/test_logs.py` lets TensorBoard read.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-import tempfile
 from pathlib import Path
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tensorboard.events"
@@ -48,22 +44,5 @@ def record() -> None:
     print(GOLDEN.stat().st_size, "bytes")
 
 
-def read() -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    from clew.suite.tensorboard import write_series
-
-    steps = list(range(0, 3_000_000, 81920))
-    series = {"success": (steps, [math.sin(s) for s in steps]), "π": (steps[:3], [1.0, 2.0, 3.0])}
-    with tempfile.TemporaryDirectory() as folder:
-        write_series(f"{folder}/whole", series)
-        found = EventAccumulator(f"{folder}/whole").Reload()
-        scalars = found.Scalars("success")
-        assert [each.step for each in scalars] == steps
-        apart = [abs(a.value - b) for a, b in zip(scalars, series["success"][1], strict=True)]
-        assert max(apart) < 1e-7
-        print(json.dumps(found.Tags()["scalars"]), len(scalars), "scalars, all as written")
-
-
 if __name__ == "__main__":
-    {"record": record, "read": read}[sys.argv[1]]()
+    record()

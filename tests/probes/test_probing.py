@@ -9,6 +9,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,9 +174,14 @@ def test_progress_is_reported(trained: Path, small: Suite, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("field", "value"), [("episodes", 2), ("episodes", True), ("seed", -1), ("seed", 2**32)]
 )
-def test_bad_settings_are_named(field: str, value: int) -> None:
+def test_bad_settings_are_named(field: str, value: Any) -> None:
     with pytest.raises(BadInput, match=f"{field}={value}"):
         Protocol(**{field: value})
+
+
+def test_an_unknown_latent_is_named() -> None:
+    with pytest.raises(BadInput, match="unknown latent 'tiles'"):
+        Protocol(latent="tiles")
 
 
 def test_from_a_trained_suite_to_the_page(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,31 @@ def test_results_are_read(store: Store) -> None:
     found = {bonus: [arm.intervals[n].estimate for n in numbers] for bonus, arm in arms.items()}
     assert found["none"] == pytest.approx([1.0, 0.72917, 0.72917, 1.82585], abs=1e-5)
     assert found["e3b"] == pytest.approx([1.0, 0.72917, 0.70833, 1.82431], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"summary": {}},
+        {"summary": {"linear": "high"}},
+        {"success": "high"},
+        {"questions": [{}]},
+        {
+            "questions": [
+                {"question": "a", "rows": 1, "episodes": 1, "why_not": "", "measured": {"x": 1}}
+            ]
+        },
+        {"protocol": [3]},
+    ],
+    ids=str,
+)
+def test_what_is_made_up_was_not_measured(store: Store, change: dict[str, Any]) -> None:
+    runs = [store.run(config) for config, _ in stored.read_all_probes(store)]
+    sound = runs[0].note(stored.ROLE)
+    assert sound is not None
+    runs[0].write_note(stored.ROLE, sound | change)
+    assert stored.read_probes(runs[0]) is None
+    assert len(stored.read_all_probes(store)) == len(runs) - 1
 
 
 def test_predictions_are_read_and_keep_their_hashes(store: Store) -> None:

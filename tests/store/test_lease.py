@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -127,6 +129,60 @@ def test_wall_clocks_do_not_matter(
     lease.check()
     clock.now = 30.0
     assert other.take(NAME) is not None
+
+
+@pytest.mark.parametrize("jump", [-1e9, 119.0, 1e9])
+def test_a_clock_that_jumps_makes_nobody_dead(folder: Path, jump: float) -> None:
+    """Both may have slept: whoever is alive has three heartbeats' time to show it."""
+    clock = Clock()
+    lease, other = taken(quiet(folder)), Claims(folder, beat=10, stale=120, clock=clock)
+    for step in (0.0, 5.0, jump, 5.0):
+        clock.now += step
+        assert other.take(NAME) is None
+    lease.check()
+    lease.pulse()
+    for _ in range(11):
+        assert other.take(NAME) is None
+        clock.now += 10
+    clock.now += 10
+    assert other.take(NAME) is not None
+
+
+@pytest.mark.parametrize("name", ["7", "٧", "007", "0000000７", "-1", "000000009", "progress.json"])
+def test_foreign_names_are_no_tickets(folder: Path, name: str) -> None:
+    (folder / NAME).mkdir(parents=True)
+    (folder / NAME / name).write_bytes(b"")
+    assert highest(folder / NAME) is None
+    assert taken(quiet(folder)).number == 1
+
+
+@pytest.mark.parametrize("what", ["dangling", "folder", "endless"])
+def test_a_ticket_that_is_no_file(folder: Path, what: str) -> None:
+    (folder / NAME).mkdir(parents=True)
+    ticket = folder / NAME / "00000009"
+    if what == "dangling":
+        ticket.symlink_to(folder / "nowhere")
+    elif what == "folder":
+        ticket.mkdir()
+    else:
+        ticket.symlink_to("/dev/zero")
+    clock = Clock()
+    claims = watcher(folder, clock)
+    assert claims.take(NAME) is None
+    clock.now = 30.0
+    assert taken(claims).number == 10
+
+
+@pytest.mark.parametrize("change", [{"pid": "7"}, {"pid": -1}, {"host": 3}, {"more": ""}, None])
+def test_a_sealed_ticket_of_nobody(folder: Path, change: dict[str, Any] | None) -> None:
+    lease = taken(quiet(folder))
+    owner = lease.owner._asdict() | change if change is not None else []
+    line = json.dumps(owner).encode()
+    seal = hashlib.sha256(line).hexdigest().encode()
+    ticket = folder / NAME / "00000001"
+    ticket.write_bytes(ticket.read_bytes()[:18] + line + b"\n" + seal + b"\n")
+    assert quiet(folder).holder(NAME) is None
+    assert quiet(folder).take(NAME) is None
 
 
 def test_a_watcher_that_has_just_come_waits_its_own_time(folder: Path) -> None:

@@ -58,7 +58,7 @@ def store(tmp_path: Path) -> Path:
 def test_status_says_it_all(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status(store, deep=True)
     told = capsys.readouterr().out
-    assert "1 begun, 1 diverged, 1 failed, 2 finished" in told
+    assert "1 unfinished, 1 diverged, 1 failed, 2 finished" in told
     words = told.replace("\n", "")
     assert "no [/such] shape [red]" in words
     assert "not finite after 5" in words
@@ -81,7 +81,8 @@ def test_damage_shows(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spoilt = next(store.glob("runs/*/result.json"))
     spoilt.write_bytes(b"")
     before = sorted(store.rglob("*"))
-    status(store)
+    with pytest.raises(SystemExit, match="3"):
+        status(store)
     assert "damaged" in capsys.readouterr().out
     assert sorted(store.rglob("*")) == before
     writable = Store(store)
@@ -113,6 +114,27 @@ def test_a_store_of_other_words(tmp_path: Path, capsys: pytest.CaptureFixture[st
     run.write_finished({"score": 1}, curve={}, diagnostics={}, provenance={})
     status(tmp_path)
     assert "1 finished" in capsys.readouterr().out
+
+
+def test_what_was_swept_is_kept_apart_as_in_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store(tmp_path)
+    knobs = {"learning_rate": [1e-3, 1e-2, 1e-1], "bonus_coef": [0.1, 0.2]}
+    for number, run in enumerate(tiny(knobs=knobs, bonuses=["e3b"], seeds=2).runs()):
+        store.run(run.config).write_finished(**outcome(number))
+    store.run(tiny(seeds=1).runs()[0].config).begin()
+    status(tmp_path)
+    said = capsys.readouterr().out
+    assert "12 finished" in said
+    assert "1 unfinished" in said
+    for rate in (0.1, 0.01):
+        assert f"learning_rate={rate}]" in said
+    assert "e3b, λ = 0.1" in said
+    status(tmp_path, json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(arm["runs"] for arm in told["arms"]) == [1, 2, 2, 2, 2, 2, 2]
+    assert told["counts"] == {"begun": 1, "finished": 12}
 
 
 def test_options_show_in_the_table(store: Path) -> None:

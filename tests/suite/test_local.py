@@ -8,12 +8,15 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
 from clew.cli.training import train_here
+from clew.store import Store
+from clew.suite import plan
 from clew.suite.launchers import WorkerConfig
 from clew.suite.launchers.local import share_of_cores
 from tests.suite.declared import PERIOD, tiny
@@ -50,7 +53,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return results(store)
 
 
-def workers_of(process: subprocess.Popen[str]) -> list[int]:
+def workers_of(process: subprocess.Popen[Any]) -> list[int]:
     """The processes that it has started, but for the one that cleans up after them."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
     return [pid for pid in map(int, found.split()) if b"spawn_main" in _command(pid)]
@@ -102,3 +105,25 @@ def test_workers_end_with_whoever_started_them(
     assert name == "SIGKILL" or "stopped early: SIGTERM was received" in out
     assert trial.run(store, "--workers", "2").returncode == 0
     assert results(store) == alone
+
+
+@pytest.mark.slow
+def test_workers_that_wait_end_with_whoever_started_them(trial: Trial, tmp_path: Path) -> None:
+    """They tell nobody anything, and notice nevertheless."""
+    store = Store(tmp_path / "store")
+    packs = plan(tiny(steps=PERIOD * PERIODS), store, 2).packs
+    held = [store.claims().take(pack.folder(store).name) for pack in packs]
+    assert all(held)
+    process = trial.start(store.root, "--workers", "2")
+    assert process.stdout is not None
+    while "waiting for" not in process.stdout.readline():
+        assert process.poll() is None
+    workers = workers_of(process)
+    assert len(workers) == 2
+    process.kill()
+    _, err = process.communicate(timeout=100)
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}/stat").exists() for pid in workers):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert "Traceback" not in err

@@ -150,8 +150,8 @@ def test_a_script_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(training, "periods", device_of(1))
-    config = WorkerConfig(suite=tiny(), store=tmp_path, pack_size=2)
-    assert train_here(config, as_json=True, tensorboard=True) == 0
+    config = WorkerConfig(suite=tiny(), store=tmp_path, pack_size=2, logs=("tensorboard",))
+    assert train_here(config, as_json=True) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["what"] for line in told[:-1]].count("split") == 2
     assert len(list((tmp_path / "tensorboard").glob("*/events.*"))) == 4

@@ -17,12 +17,12 @@ from clew.store import Store
 from clew.suite import PackSpec, RunSpec, Suite, find_suite, plan
 from clew.suite.planning import (
     MOST,
-    SPENT,
     bytes_of,
     fitting_size,
     group_by_program,
     retry_failed,
 )
+from clew.suite.resuming import SPENT
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.store.things import outcome

@@ -17,7 +17,8 @@ from hypothesis import given
 import clew.suite.progress as progress
 from clew.cli.commands.status import status
 from clew.cli.progress import SuiteProgress, duration
-from clew.store import Store
+from clew.store import CannotRead, Claims, Store
+from clew.store.documents import Header, write_document
 from clew.suite import PackProgress, plan
 from clew.suite.launchers.watching import ProgressWatcher
 from clew.suite.progress import FILE, last_published, publishing, unfinished
@@ -171,6 +172,53 @@ def test_status_tells_who_is_at_work(store: Store, capsys: pytest.CaptureFixture
     holder.communicate()
     status(store.root)
     assert f"its worker died: {name}: 3/6 periods" in capsys.readouterr().out
+
+
+def test_one_unreadable_ticket_does_not_hide_the_others(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may read anything, so the refusal is made up."""
+    one, other = packs_of(store)
+    claims = store.claims(beat=1000, stale=3000)
+    for name in (one, other):
+        lease = claims.take(name)
+        assert lease is not None
+        publishing(lease, nothing)(PackProgress(name, "training", 3, 6))
+    holder = Claims.holder
+
+    def refusing(self: Claims, name: str) -> object:
+        if name == one:
+            raise CannotRead(self.folder / name, PermissionError(13, "Permission denied"))
+        return holder(self, name)
+
+    monkeypatch.setattr(Claims, "holder", refusing)
+    status(store.root)
+    said = capsys.readouterr().out
+    assert f"its lease cannot be read: {one}: 3/6 periods" in said
+    assert f"training: {other}: 3/6 periods" in said
+
+
+def test_what_has_ended_is_no_dead_workers(store: Store) -> None:
+    """Killed after its last result, before it could say so."""
+    pack = plan(tiny(), store, 2).packs[0].folder(store)
+    lease = store.claims(beat=1000, stale=3000).take(pack.name)
+    assert lease is not None
+    names = [run.name for run in pack.runs]
+    publishing(lease, nothing, names)(PackProgress(pack.name, "training", 6, 6))
+    assert [each.state for each in unfinished(store)] == ["at work"]
+    for seed, run in enumerate(pack.runs):
+        run.write_finished(**outcome(seed))
+    assert list(unfinished(store)) == []
+
+
+@pytest.mark.parametrize("change", [{"period": "3"}, {"name": 3}, {"left": []}, {"what": None}])
+def test_what_makes_no_sense_was_not_said(store: Store, change: dict[str, Any]) -> None:
+    with store.claims(beat=1000, stale=3000).take("pack-00000000") as lease:  # type: ignore[union-attr]
+        plain = PackProgress("pack-00000000", "training", 3, 9).plain() | change
+        write_document(
+            lease.place / FILE, Header("progress", "pack-00000000"), {"step": plain, "when": 0.0}
+        )
+        assert last_published(lease.place) is None
 
 
 def test_silence_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -160,5 +160,5 @@ def test_a_document_of_before_is_of_version_1(tmp_path: Path) -> None:
     for path in (GOLDEN / "store-1").rglob("*.json"):
         assert b'"schema"' not in path.read_bytes()
         assert read_any(path)[0].schema == 1
-    write_document(tmp_path / "x.json", Header("curve", "ab", 7), {})
-    assert read_any(tmp_path / "x.json")[0].schema == 7
+    write_document(tmp_path / "x.json", Header("curve", "ab", SCHEMA), {})
+    assert read_any(tmp_path / "x.json")[0].schema == SCHEMA > 1

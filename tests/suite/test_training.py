@@ -17,6 +17,7 @@ import clew
 import clew.suite.training as training
 from clew.cli.training import train_here
 from clew.store import CannotWrite, Store, count, merge, scan
+from clew.store.leases import Owner
 from clew.suite import PackProgress, plan
 from clew.suite.launchers import WorkerConfig
 from clew.suite.progress import last_published, unfinished
@@ -294,3 +295,34 @@ def test_retry_with_a_pack_size_plans_again(
     assert train_here(single, retry=True) == 0
     assert "4 runs in 4 packs" in capsys.readouterr().out
     assert results(tmp_path) == results(finished)
+
+
+def test_a_store_deleted_during_a_run_is_said_and_not_made_again(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+
+    def delete(step: PackProgress) -> bool:
+        if step.what == "training" and step.period == 2:
+            shutil.rmtree(store)
+        return False
+
+    with pytest.raises(BadInput, match="was deleted or moved while it was in use"):
+        trained(tiny(), store, until=delete)
+    assert not store.exists()
+
+
+def test_who_waits_says_for_whom_and_ends_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.suite.worker.POLL", 0.01)
+    monkeypatch.setattr("clew.suite.worker.SAY_AFTER", 0.02)
+    store = Store(tmp_path)
+    claims = store.claims(beat=1000, stale=3000)
+    held = [claims.take(pack.folder(store).name) for pack in plan(tiny(), store, 2).packs]
+    assert all(held)
+    told = list[str]()
+    outcome, steps = trained(
+        tiny(), tmp_path, until=lambda step: told.append(step.name) or len(told) == 2
+    )
+    assert outcome == (0, 2, "the test says so")
+    assert [step.what for step in steps] == ["waiting", "waiting"]
+    assert {step.holder for step in steps} == {str(Owner.current())}

@@ -54,7 +54,7 @@ class Trial:
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
         }
 
-    def start(self, store: Path, *more: str) -> subprocess.Popen[str]:
+    def start(self, store: Path, *more: str, group: bool = False) -> subprocess.Popen[str]:
         words = ["run", str(self.file), "--store", str(store), "--pack-size", "2"]
         words += ["--checkpoint-every", "0s", *more]
         return subprocess.Popen(
@@ -63,6 +63,7 @@ class Trial:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=group,
         )
 
     def run(self, store: Path, *more: str) -> subprocess.CompletedProcess[str]:

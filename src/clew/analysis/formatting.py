@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from clew.analysis.stats.intervals import Interval
+from clew.store.names import listed as listed
 
 NOTHING = "—"
 
@@ -68,12 +68,6 @@ def p_value(p: float) -> str:
 def large(value: float, decimals: int = 1) -> str:
     """'12.6' million for 12,600,000."""
     return number(value / 1e6, decimals)
-
-
-def listed(values: Iterable[object], last: str = "and") -> str:
-    """Each value once: 'a, b and c'."""
-    found = list(dict.fromkeys(str(value) for value in values))
-    return ", ".join(found) if len(found) < 2 else f"{', '.join(found[:-1])} {last} {found[-1]}"
 
 
 def minus(text: str) -> str:

@@ -12,21 +12,22 @@ import numpy as np
 import pandas as pd
 
 from clew.analysis.formatting import listed
-from clew.analysis.hyperparameters import (
+from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
+from clew.machines.tasks import TaskSpec
+from clew.metrics import tail_mean
+from clew.store import Damaged, RunFolder, RunState, Store, require, scan
+from clew.store.arms import (
     ArmName,
     Config,
     Hyperparameters,
     differing,
     hyperparameters,
     name_arms,
+    names_an_arm,
 )
-from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
-from clew.machines.tasks import TaskSpec
-from clew.metrics import tail_mean
-from clew.store import Damaged, RunFolder, RunState, Store, require, scan
-from clew.validate import BadInput
+from clew.validate import BadInput, printable
 
-STATUSES = {"begun": "running", "damaged": "missing", "unreadable": "missing"}
+STATUSES = {"begun": "unfinished", "damaged": "missing", "unreadable": "missing"}
 """What the store says → what the analysis says; the rest have one name in both."""
 POINTS = 250
 """Of a run's rollouts, at most: neighbours are averaged."""
@@ -77,12 +78,12 @@ def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None
     if not isinstance(store, Store):
         store = Store(store, read_only=True)
     found = scan(store)
-    rows = [row for row in found if {*ARM, "seed"} <= row.config.keys()]
-    left = [row for row in found if not {*ARM, "seed"} <= row.config.keys()]
+    rows = [row for row in found if names_an_arm(row.config)]
+    left = [row for row in found if not names_an_arm(row.config)]
     if not rows:
         raise BadInput(f"{str(store.root)!r} holds no runs yet, so there is nothing to report")
     arms, notes = name_arms([row.config for row in rows])
-    notes += [f"{row.name} is left out: {row.reason or UNNAMED}." for row in left]
+    notes += [printable(f"{row.name} is left out: {row.reason or UNNAMED}.") for row in left]
     read: list[_ReadRun] = []
     for done, row in enumerate(rows, 1):
         read.append(_read(store.run(row.config), row))
@@ -133,22 +134,30 @@ def _read(run: RunFolder, row: RunState) -> _ReadRun:
         return _ReadRun(about, {}, {}, {})
     try:
         provenance = run.provenance()
-        about["seconds"] = provenance.get("seconds")
+        seconds = provenance.get("seconds")
+        about["seconds"] = seconds if isinstance(seconds, int | float) else None
         if row.status != "finished":
             return _ReadRun(about, {}, {}, provenance)
         result = require(row.name, "result", row.result, RESULT, row.schema)
         curve = require(row.name, "curve", run.curve(), CURVE, row.schema)
         rollouts = require(row.name, "diagnostics", run.diagnostics(), DIAGNOSTICS, row.schema)
+        evaluations = _evaluations(curve, result.pop("events"))
+        if "falls" in evaluations:
+            about["falls"] = float(tail_mean(np.asarray(evaluations["falls"], float)))
+        numbers = {name: float(value) for name, value in result.items()}
+        if not 0 <= numbers["tail_mean"] <= 1:
+            raise BadInput(f"its tail_mean, {numbers['tail_mean']:g}, is no share of episodes")
+        return _ReadRun({**about, **numbers}, evaluations, _rollouts(rollouts), provenance)
     except (BadInput, Damaged, OSError) as error:
         return _ReadRun({"status": "missing", "reason": str(error)}, {}, {}, {})
-    evaluations = _evaluations(curve, result.pop("events"))
-    if "falls" in evaluations:
-        about["falls"] = float(tail_mean(np.asarray(evaluations["falls"], float)))
-    return _ReadRun({**about, **result}, evaluations, _rollouts(rollouts), provenance)
+    except (ValueError, TypeError, LookupError) as error:
+        reason = f"{row.name} does not hold what a run does ({error!r})"
+        return _ReadRun({"status": "missing", "reason": reason}, {}, {}, {})
 
 
 def _evaluations(curve: Columns, events: Sequence[str]) -> Columns:
     found = {CURVE[name]: curve[name] for name in curve if name != "events"}
+    _require_rows(found)
     if FALL in events:
         found["falls"] = curve["events"][:, list(events).index(FALL)]
     return found
@@ -158,6 +167,7 @@ def _rollouts(diagnostics: Columns) -> Columns:
     found = {DIAGNOSTICS[name]: array for name, array in diagnostics.items()}
     # of the components, which are clipped apart, together
     found["gradient_norm"] = np.linalg.norm(found["gradient_norm"], axis=-1)
+    _require_rows(found)
     if not len(found["steps"]):
         return {}
     parts = np.array_split(np.arange(len(found["steps"])), min(POINTS, len(found["steps"])))
@@ -165,6 +175,14 @@ def _rollouts(diagnostics: Columns) -> Columns:
     sizes = np.array([len(part) for part in parts])
     thin = {name: np.add.reduceat(x.astype(float), starts) / sizes for name, x in found.items()}
     return {**thin, "steps": found["steps"][[part[-1] for part in parts]]}
+
+
+def _require_rows(columns: Columns) -> None:
+    """One number a row in all of them."""
+    if {column.shape for column in columns.values()} != {(len(columns["steps"]),)}:
+        raise ValueError("its columns are not equally long")
+    if any(column.dtype.kind not in "biuf" for column in columns.values()):
+        raise ValueError("its columns are not numbers")
 
 
 def _named_row(arm: ArmName, row: RunState, read: _ReadRun) -> dict[str, object]:
@@ -222,7 +240,7 @@ def _swept(results: Results) -> list[str]:
 def _reasons(rows: Iterable[Mapping[str, object]]) -> list[str]:
     """Why runs are not finished, each reason once."""
     counted = Counter((row["status"], row["reason"]) for row in rows if row["reason"])
-    return [f"{n} {status}: {reason}" for (status, reason), n in sorted(counted.items())]
+    return [printable(f"{n} {status}: {reason}") for (status, reason), n in sorted(counted.items())]
 
 
 def _common(group: Sequence[Hyperparameters]) -> Hyperparameters:

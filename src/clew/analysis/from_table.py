@@ -164,7 +164,8 @@ def _final(rows: pd.DataFrame, where: str) -> pd.DataFrame:
     if len(without):
         raise BadInput(
             f"{where}, row {without.index[0]}: {describe(without.iloc[0])} has no score; "
-            "if the run failed, say so in a column status: failed, diverged, running or missing"
+            "if the run failed, say so in a column status: failed, diverged, unfinished, running "
+            "or missing"
         )
     return rows.rename(columns={"score": "tail_mean"}).reset_index(drop=True)
 

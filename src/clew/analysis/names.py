@@ -18,7 +18,9 @@ NONE = "none"
 """The arm without a bonus, which every gain is measured against."""
 
 ARCHITECTURES = ("GRU", "LSTM", "RetNet", "GatedDeltaNet", "Mamba-2", MEMORYLESS, GIVEN)
-BONUSES = {NONE: "none", "e3b": "E3B", "noveld": "NovelD"}
+BONUSES = {
+    NONE: "none", "e3b": "E3B", "noveld": "NovelD", "ride": "RIDE", "rnd": "RND", "icm": "ICM"
+}  # fmt: skip
 REWARDS = ("sparse", "penalty", "aligned", "distractor", "dense", "native")
 LEARNT = 0.6
 """Tail mean above which a seed counts as having learnt a task with a chance floor of 0.5."""

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from clew.analysis.names import GIVEN, MEMORYLESS
-from clew.validate import BadInput, hint, known_names, listing
+from clew.validate import BadInput, hint, known_names, listing, printable
 
 TASK = ("environment", "reward")
 ARM = (*TASK, "architecture", "bonus")
@@ -24,7 +24,7 @@ NEVER = -1
 """What `first_success` says of a run that never succeeded."""
 Record = dict[str, Any]
 """A row of a table, by column."""
-STATUSES = ("finished", "diverged", "failed", "missing", "running")
+STATUSES = ("finished", "diverged", "failed", "unfinished", "missing", "running")
 
 RUNS = {
     "environment": "world, with options that are not its defaults in brackets",
@@ -33,7 +33,7 @@ RUNS = {
     "bonus": "none, e3b, noveld or yours",
     "seed": "whole number; with the arm it names the run",
     "tail_mean": "mean success over the final 20% of evaluations; NaN unless finished",
-    "status": "finished, diverged (a loss was not finite), failed (crashed), running or missing",
+    "status": "finished, diverged (a loss was not finite), failed, unfinished, running or missing",
     "bonus_coef": "λ that the bonus is multiplied with",
     "steps": "environment steps taken",
     "seconds": "device seconds: for a run in a pack, its share of the pack's",
@@ -168,6 +168,9 @@ def _complete(
         if c in columns
     ]
     frame[words] = frame[words].astype(str)
+    for column in words:
+        odd = {name: printable(name) for name in frame[column].unique() if name != printable(name)}
+        frame[column] = frame[column].replace(odd) if odd else frame[column]
     numbers = [c for c in columns if c not in words]
     try:
         frame[numbers] = frame[numbers].astype(float)

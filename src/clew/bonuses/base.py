@@ -32,9 +32,9 @@ class Transitions(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Bonus(abc.ABC, Generic[S]):
-    """An episodic exploration bonus: options in the fields, everything else in its state.
+    """An exploration bonus: options in the fields, everything else in its state.
 
-    It scores the observation that every step leads to, from the observations alone: the agent's
+    It scores the observation that every step leads to, from observations and actions: the agent's
     memory never reaches it, and nothing but the score reaches the agent.
     """
 
@@ -65,34 +65,40 @@ class Bonus(abc.ABC, Generic[S]):
 
 
 class RunningStd(NamedTuple):
-    """Number, mean and sum of squared deviations of every score so far."""
+    """Number, mean and sum of squared deviations of every score so far; or of arrays, by entry."""
 
-    number: Float[Array, ""]
-    mean: Float[Array, ""]
-    deviations: Float[Array, ""]
+    number: Float[Array, "*shape"]
+    mean: Float[Array, "*shape"]
+    deviations: Float[Array, "*shape"]
 
     @classmethod
-    def empty(cls) -> RunningStd:
+    def empty(cls, *shape: int) -> RunningStd:
         """Before the first score."""
-        return cls(*jnp.zeros(3))
+        return cls(*jnp.zeros((3, *shape)))
 
     def update(self, scores: Float[Array, "*any"]) -> RunningStd:
-        """Merge a batch (Chan, Golub & LeVeque 1983)."""
-        new = scores.size
+        """With a batch of numbers."""
+        mean = scores.mean()
+        return self.merge(scores.size, mean, ((scores - mean) ** 2).sum())
+
+    def merge(
+        self, new: int, mean: Float[Array, "*shape"], deviations: Float[Array, "*shape"]
+    ) -> RunningStd:
+        """With what is known of `new` others (Chan, Golub & LeVeque 1983)."""
         number = self.number + new
-        delta = scores.mean() - self.mean
-        mean = self.mean + delta * new / number
-        within = ((scores - scores.mean()) ** 2).sum()
+        delta = mean - self.mean
         between = delta**2 * self.number * new / number
-        return RunningStd(number, mean, self.deviations + within + between)
+        return RunningStd(
+            number, self.mean + delta * new / number, self.deviations + deviations + between
+        )
 
     @property
-    def std(self) -> Float[Array, ""]:
+    def std(self) -> Float[Array, "*shape"]:
         """Population standard deviation."""
         return jnp.sqrt(self.deviations / jnp.maximum(self.number, 1))
 
     @property
-    def divisor(self) -> Float[Array, ""]:
+    def divisor(self) -> Float[Array, "*shape"]:
         """The deviation, or 1 while all scores are the same but for rounding."""
         return jnp.where(self.std > 1e-5 * jnp.abs(self.mean), self.std, 1.0)
 

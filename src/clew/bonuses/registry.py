@@ -9,7 +9,7 @@ from clew.registry import Registry
 if TYPE_CHECKING:
     from clew.bonuses.base import Bonus
 
-bonuses: Registry[Bonus] = Registry("bonus", "clew.bonuses.methods")
+bonuses: Registry[Bonus] = Registry("bonus", "clew.bonuses.methods", "clew.bonuses")
 register = bonuses.register
 """Decorates a bonus's class with the name that `make` knows it by."""
 

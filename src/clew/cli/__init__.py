@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 
 from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
-from clew.validate import BadInput, one_of
+from clew.plugins import FLAG, use_modules
+from clew.validate import BadInput, one_of, printable
 
 __all__ = ["COMMANDS", "main", "register"]
 
@@ -18,7 +21,24 @@ QUESTION = "Will an exploration bonus help this agent on this task, or is memory
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `clew` command; without arguments, those of the process."""
-    command, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    words, modules = split_modules(sys.argv[1:] if arguments is None else arguments)
+    command, *rest = words or ["--help"]
+    try:
+        _call(command, rest, modules)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # whoever read what we print has gone, as `head` does; nothing more can be said
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except (BadInput, OSError) as error:
+        # a user's mistake or a full disk: a sentence, not a traceback
+        print(f"clew: {printable(_sentence(error))}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _call(command: str, rest: Sequence[str], modules: Sequence[str]) -> None:
     if command in ("-h", "--help"):
         print(overview())
         return
@@ -27,21 +47,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(version_text())
         return
-    typed.set((command, *rest))
-    try:
-        function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
-        parameters = inspect.signature(function).parameters.values()
-        if rest or any(parameter.default is parameter.empty for parameter in parameters):
-            from clew.cli.parsing import parse  # not needed for `clew list`, and slow to import
+    typed.set((command, *rest, *(word for name in modules for word in (FLAG, name))))
+    use_modules(modules, Path.cwd())
+    function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
+    parameters = inspect.signature(function).parameters.values()
+    if rest or any(parameter.default is parameter.empty for parameter in parameters):
+        from clew.cli.parsing import parse  # not needed for `clew list`, and slow to import
 
-            function = parse(function, rest, f"clew {command}")
-        function()
-    except (BadInput, OSError) as error:
-        # a user's mistake or a full disk: a sentence, not a traceback
-        print(f"clew: {_sentence(error)}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        function = parse(function, rest, f"clew {command}")
+    function()
+
+
+def split_modules(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words without `--module NAME` or `--module=NAME`, which every command has; the names."""
+    rest: list[str] = []
+    names: list[str] = []
+    given = iter(words)
+    for word in given:
+        flag, mark, value = word.partition("=")
+        if flag != FLAG:
+            rest.append(word)
+        else:
+            names.append(value if mark else next(given, ""))
+    return rest, names
 
 
 def overview() -> str:
@@ -58,7 +86,11 @@ def overview() -> str:
         for name in names
     ]
     begin = ("usage: clew COMMAND [ARGUMENTS]", "", QUESTION, "", "commands:")
-    end = ("", "`clew COMMAND --help` explains a command's arguments. `clew demo` is a first try.")
+    end = (
+        "",
+        "`clew COMMAND --help` explains a command's arguments. `clew demo` is a first try.",
+        f"`{FLAG} NAME`, with any command, imports a module of yours that registers more.",
+    )
     return "\n".join([*begin, *lines, *end])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -14,16 +14,22 @@ from rich.markup import escape
 from rich.table import Table
 
 from clew.store import RunState, world_name
+from clew.store.arms import name_arms, names_an_arm
+from clew.validate import printable
+
+WORDS = {"begun": "unfinished"}
+"""Of a status, where people are told; a report has the same."""
 
 
 class ArmStatus(NamedTuple):
     """The runs of one arm, in numbers."""
 
     environment: str
-    """With its options, as in `TinyReproduce[k=2]`."""
+    """With its options, as in `TinyReproduce[k=2]`, and what else was swept, as in a report."""
     reward: str
     architecture: str
     bonus: str
+    """With its coefficient, where that was swept."""
     runs: int
     finished: int
     mean: float | None
@@ -48,29 +54,46 @@ def print_runs(
         return
     for (environment, reward), group in groupby(arms, lambda arm: arm[:2]):
         console.print(_table(f"{escape(environment)} / {escape(reward)}", group))
-    console.print(", ".join(f"{number} {status}" for status, number in counts.items()) or "no runs")
+    counted = (f"{number} {WORDS.get(status, status)}" for status, number in counts.items())
+    console.print(", ".join(counted) or "no runs")
     for row in troubled:
-        line = f"[bold]{row.status}[/bold] {row.name}: {escape(row.reason)}"
+        line = f"[bold]{row.status}[/bold] {row.name}: {escape(printable(row.reason))}"
         console.print(line, highlight=False)
 
 
 def summarise(rows: Iterable[RunState]) -> list[ArmStatus]:
     """Every arm among the runs, environments and rewards together."""
     arms: dict[tuple[str, str, str, str], list[RunState]] = defaultdict(list)
-    for row in rows:
-        if row.config:
-            # a store may hold configurations of other programs, without these fields
-            reward, architecture, bonus = (
-                str(row.config.get(field, "")) for field in ("reward", "architecture", "bonus")
-            )
-            arms[world_name(row.config), reward, architecture, bonus].append(row)
+    for arm, row in _named([row for row in rows if row.config]):
+        arms[arm].append(row)
     summaries = []
     for arm, members in sorted(arms.items(), key=lambda item: item[0][:2]):
         finished = [row.result for row in members if row.status == "finished"]
-        tails = [result["tail_mean"] for result in finished if "tail_mean" in result]
+        told = (result.get("tail_mean") for result in finished)
+        tails = [float(tail) for tail in told if isinstance(tail, int | float)]
         mean, std = (float(np.mean(tails)), float(np.std(tails))) if tails else (None, None)
         summaries.append(ArmStatus(*arm, len(members), len(finished), mean, std))
     return summaries
+
+
+def _named(rows: Sequence[RunState]) -> Iterator[tuple[tuple[str, str, str, str], RunState]]:
+    """Each run and its arm, as a report calls it."""
+    sound = [row for row in rows if names_an_arm(row.config)]
+    arms, _ = name_arms([row.config for row in sound])
+    coefficients: dict[tuple[str, ...], set[float]] = defaultdict(set)
+    for arm in arms:
+        coefficients[arm[:4]].add(arm.coef)
+    for arm, row in zip(arms, sound, strict=True):
+        swept = len(coefficients[arm[:4]]) > 1
+        yield (*arm[:3], f"{arm.bonus}, λ = {arm.coef:g}" if swept else arm.bonus), row
+    for row in rows:
+        if not names_an_arm(row.config):
+            # a store may hold configurations of other programs, without these fields
+            reward, architecture, bonus = (
+                printable(str(row.config.get(field, "")))
+                for field in ("reward", "architecture", "bonus")
+            )
+            yield (world_name(row.config), reward, architecture, bonus), row
 
 
 def _table(title: str, arms: Iterable[ArmStatus]) -> Table:

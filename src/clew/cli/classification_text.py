@@ -29,13 +29,13 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         yield (
             f"Certificate: from each of the {forced:,} pairs of situations that differ, a common "
             "sequence of actions and observations leads to two actions that demand different "
-            "gaps of any encoder. Verified."
+            f"gaps of any encoder. {_checked(answer)}"
         )
     elif isinstance(verdict, Sparse):
         machine, mixed = verdict.product.machine, verdict.mixed
         yield (
             f"Structurally SPARSE: a machine of {_states(len(machine.states))} encodes this reward "
-            "(equal returns under every policy) and is not perfect. Verified."
+            f"(equal returns under every policy) and is not perfect. {_checked(answer)}"
         )
         yield (
             "It does not tell apart these two histories, after which "
@@ -45,7 +45,7 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         yield f"  {in_words(pomdp, mixed.second)}"
     elif isinstance(verdict, Unencodable):
         again, (one, two) = verdict.repeated, verdict.actions
-        yield "Structurally SPARSE: no finite machine encodes this reward. Verified."
+        yield f"Structurally SPARSE: no finite machine encodes this reward. {_checked(answer)}"
         yield (
             f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can "
             f"show {pomdp.observations[verdict.history[-1]]!r} again and again. What "
@@ -56,7 +56,31 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         assert isinstance(verdict, Undecided)
         yield f"UNDECIDED: {verdict.reason}."
     if not isinstance(verdict, Unencodable):
-        yield f"Every encoder has at least {_states(answer.bound.states)}."
+        yield _about_size(answer)
+
+
+def headline(answer: Classification) -> str:
+    """The answer in one line, and what to do."""
+    return f"{answer.diagnosis.outcome.upper()}: {answer.diagnosis.advice}."
+
+
+def _checked(answer: Classification) -> str:
+    """Nothing is proved of a world whose levels were drawn."""
+    draws = answer.pomdp.draws
+    return f"Checked on levels that were drawn {draws:,} times." if draws else "Verified."
+
+
+def _about_size(answer: Classification) -> str:
+    least = answer.bound.states
+    if answer.encoder is None:
+        return f"Every encoder has at least {_states(least)}."
+    known = len(answer.encoder.machine.states)
+    if known == least:
+        return f"An encoder of {_states(known)} is known; no encoder is smaller."
+    return (
+        f"An encoder of {_states(known)} is known; whether it is the smallest is not, but none "
+        f"has fewer than {least:,}."
+    )
 
 
 def about_profile(answer: Classification) -> Iterator[str]:
@@ -86,7 +110,10 @@ def about_profile(answer: Classification) -> Iterator[str]:
 def diagnosis_words(answer: Classification) -> Iterator[str]:
     """The expected effect of a bonus, its reasons and its limits."""
     diagnosis = answer.diagnosis
-    yield f"Expected effect of an exploration bonus: {diagnosis.outcome.upper()}."
+    certain = answer.redundancy is not None and answer.redundancy.holds
+    kind = " (a theorem)" if certain else " (an expectation)"
+    kind = "" if diagnosis.outcome == "undecided" else kind
+    yield f"Expected effect of an exploration bonus: {diagnosis.outcome}{kind}."
     for reason in diagnosis.reasons:
         yield f"  because {reason}."
     for limit in diagnosis.limits:

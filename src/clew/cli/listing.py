@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from clew.bonuses.registry import bonuses
 from clew.envs.pricelist import price_list
-from clew.envs.registry import environments, hosted, make
+from clew.envs.registry import environments, hosted, latents, make
 from clew.memory.registry import GIVEN, architectures
 from clew.outline import REQUIRED, Option, read_outline
 from clew.registry import Registry
@@ -19,8 +19,9 @@ NAMED: dict[str, Registry] = {
     "architectures": architectures,
     "bonuses": bonuses,
     "suites": suites,
+    "latents": latents,
 }
-SINGULAR = dict(zip(NAMED, ("environment", "architecture", "bonus", "suite"), strict=True))
+SINGULAR = {kind: registry.kind for kind, registry in NAMED.items()}
 HYPERPARAMETERS = {"knobs": "Knobs", "settings": "Settings"}
 """Groups of options that belong to no name, and the classes that hold them."""
 
@@ -42,12 +43,15 @@ class Listed(NamedTuple):
     """Of an environment with its default options: what each variant pays for each event."""
     events: Mapping[str, str]
     """Of an environment: what happens in it that may be paid for."""
+    origin: str
+    """The package or module that brings it; empty for what is Clew's own."""
 
     def plain(self) -> dict[str, Any]:
         """For a script."""
         found = {"about": self.about, "description": self.description}
         found |= {"options": plain_options(self.options)}
         found |= {"stands_for": dict(self.meant)} if self.meant else {}
+        found |= {"from": self.origin} if self.origin else {}
         return found | (
             {"rewards": self.rewards, "events": self.events} if self.kind == "environments" else {}
         )
@@ -56,6 +60,11 @@ class Listed(NamedTuple):
 def listed() -> list[Listed]:
     """Everything that has a name. What lies in this package is read, and not imported."""
     return [entry for kind in NAMED for entry in _of_kind(kind)]
+
+
+def problems() -> list[str]:
+    """What installed packages offer and is left out, and why."""
+    return [problem for registry in NAMED.values() for problem in registry.problems]
 
 
 def hyperparameters(kind: str) -> tuple[Option, ...]:
@@ -93,11 +102,13 @@ def _entries(kind: str, names: Iterable[str]) -> Iterator[Listed]:
             name,
             outline.about,
             outline.description,
-            tuple(option for option in outline.options if option.name not in GIVEN),
+            # a latent is made of a world, and has no options
+            tuple(o for o in outline.options if o.name not in GIVEN and kind != "latents"),
             entry.preset,
             first.setdefault(entry.identity, name),
             paid.rewards if paid else {},
             paid.events if paid else {},
+            entry.origin,
         )
 
 

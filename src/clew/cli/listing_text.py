@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from clew.cli.listing import SINGULAR, Listed, hyperparameters
+from clew.cli.listing import SINGULAR, Listed, hyperparameters, problems
 from clew.envs.registry import hosted
 from clew.outline import REQUIRED, Option
 
@@ -16,13 +16,14 @@ HEADINGS = {
     "rewards": "rewards: what an environment pays for its events",
     "architectures": "architectures: the agent's memory",
     "bonuses": "bonuses: what exploring is paid",
-    "suites": "suites: sets of runs that ship",
+    "suites": "suites: sets of runs, by name",
+    "latents": "latents: what else `clew probe` can ask",
     "knobs": "knobs: hyperparameters that cost no compilation",
     "settings": "settings: hyperparameters that a program is compiled for",
 }
 ENDING = (
     "`clew list NAME` says more of one, with its options and examples. `clew list KIND` lists "
-    "environments, rewards, architectures, bonuses, suites, knobs or settings."
+    "environments, rewards, architectures, bonuses, suites, latents, knobs or settings."
 )
 EXAMPLES: dict[str, Callable[[Listed], Sequence[str]]] = {
     "environments": lambda it: (
@@ -36,6 +37,7 @@ EXAMPLES: dict[str, Callable[[Listed], Sequence[str]]] = {
         f"{_train('MysteryPath-Grid', 'sparse')} --bonus {it.name}{_options_flag(it)}",
     ),
     "suites": lambda it: (f"clew run {it.name} --dry-run", f"clew run {it.name} --store results"),
+    "latents": lambda it: (f"clew probe SUITE --latent {it.name}",),
 }
 
 
@@ -48,9 +50,11 @@ class Heading(str):
 def overview(entries: Sequence[Listed], width: int) -> Iterator[str]:
     """A line or two for each name, kind by kind."""
     for kind in SINGULAR:
-        yield Heading(HEADINGS[kind])
         rows = [(it.name, _in_short(it)) for it in entries if it.kind == kind]
-        yield from (*_columns(rows, width), "")
+        if rows:
+            yield from (Heading(HEADINGS[kind]), *_columns(rows, width), "")
+    for problem in problems():
+        yield from (*_filled(problem, width, ""), "")
     yield textwrap.fill(ENDING, width)
 
 
@@ -81,6 +85,7 @@ def page_of_name(it: Listed, width: int) -> Iterator[str]:
     meant = f" ({_given(it.meant)})" if it.meant else ""
     yield Heading(f"{it.name}: {'an' if kind[0] in 'aeiou' else 'a'} {kind}{meant}")
     yield from ("", *_paragraphs(f"{it.about}\n\n{it.description}", width))
+    yield from ("", f"from {it.origin}") if it.origin else ()
     if it.rewards:
         yield from ("", Heading("rewards"), *_columns(_prices(it.rewards), width))
     if any(it.events.values()):

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from pathlib import Path
 
+from clew.plugins import FLAG, modules_in_use
+
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The command and its arguments, as somebody typed them; empty if Python called it."""
 RETRY = "--retry"
@@ -25,7 +27,17 @@ def next_steps(
     if counts.keys() & {"failed", "diverged"}:
         again = f"clew run demo --store {where} {RETRY}" if demo else command_again(RETRY)
         said.append(f"what failed: clew status {where}; to try again: {again}")
-    return said if demo else [*said, f"next: clew report {where}"]
+    return said if demo else [*said, f"next: clew report {where}{with_modules()}"]
+
+
+def with_modules() -> str:
+    """The flags that name the modules in use, each as it is found from here."""
+    words = []
+    for name, folder in modules_in_use():
+        file = Path(folder, f"{name}.py")
+        elsewhere = Path(folder) != Path.cwd() and file.is_file()
+        words.append(f" {FLAG} {shown(file) if elsewhere else name}")
+    return "".join(words)
 
 
 def command_again(*more: str) -> str:

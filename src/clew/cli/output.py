@@ -6,6 +6,8 @@ import sys
 
 from rich.console import Console
 
+from clew.validate import printable
+
 EXIT_FAILED, EXIT_LEFT, EXIT_WORKER, EXIT_INTERRUPTED = 3, 4, 5, 130
 """Some runs failed; some are not finished; a worker failed; Ctrl-C, as a shell says it."""
 
@@ -16,5 +18,5 @@ def console_for(as_json: bool) -> Console:
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
-    """Print a line as it is: no markup, no colours for numbers, no wrapping."""
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+    """Print a line as it is: no markup, no colours for numbers, no wrapping, no control signs."""
+    console.print(printable(line), style=style, highlight=False, markup=False, soft_wrap=True)

@@ -20,6 +20,7 @@ import tyro
 from tyro.conf import arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from clew.plugins import FLAG
 from clew.validate import BadInput, hint, listing
 
 Command = Callable[..., None]
@@ -99,7 +100,7 @@ def _spellings(name: str, default: object, before: str = "--") -> Iterator[str]:
 
 
 def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> None:
-    known = tuple(flags(command))
+    known = (*flags(command), FLAG)
     for word in typed:
         flag = word.partition("=")[0].replace("_", "-")
         if word.startswith("--") and flag not in known:

@@ -25,6 +25,7 @@ NAME, BAR = 24, 10
 BESIDE = NAME + BAR + 16
 OUTCOMES = {
     "finished": "finished",
+    "diverged": "diverged, every run of it",
     "stopped": "stopped",
     "failed": "failed",
     "split": "out of memory; its runs go on in smaller packs",
@@ -74,6 +75,9 @@ class ProgressBars:
         """Show how far a pack is."""
         if self.as_json:
             print(json.dumps(pack.plain()), flush=True)
+            return
+        if pack.what == "waiting":
+            say(self.console, f"{pack.name}: waiting for {pack.holder}, who has it")
             return
         self._suite.add(pack)
         text = self._suite.text()

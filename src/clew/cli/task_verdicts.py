@@ -2,61 +2,115 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import clew
-from clew.envs.registry import hosted
+from clew.envs.registry import environments, hosted
+from clew.loading import load
 from clew.machines.tasks import TaskSpec, TaskVerdict, ask, shipped
-from clew.store import CannotWrite
-from clew.store.atomic import write
+from clew.plugins import FLAG
+from clew.store import CannotWrite, Damaged
+from clew.store.documents import Header, read_document, write_document
+from clew.validate import BadInput
 
 KEPT = "proofs.json"
+HEADER = Header("proofs", "store")
+DECIDES = ("machines", "envs")
+"""The folders of the package that a verdict depends on."""
 Tasks = Mapping[tuple[str, str], TaskSpec]
 
 
 def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, str], TaskVerdict]:
-    """A verdict for every task; those decided now are kept in the store for the next time."""
+    """A verdict for every task; those decided now are kept in the store for the next time.
+
+    Not so of worlds from outside, whose code may have changed by then.
+    """
     known = {**_kept(store), **shipped()}
     new = {
         task.key: task
         for task in tasks.values()
-        if task.key not in known and not hosted(task.environment)
+        if task.environment in environments.names() and task.key not in known
     }
     found = ask(list(new.values()), seconds)
-    if found:
-        _keep(store, {**_kept(store), **found})
+    if lasting := {key: one for key, one in found.items() if not _from_outside(one.task)}:
+        keep(store, {**_kept(store), **lasting})
     known |= found
     return {name: known.get(task.key, _undecided(task, seconds)) for name, task in tasks.items()}
+
+
+def _from_outside(task: TaskSpec) -> bool:
+    known = task.environment in environments.names()
+    return known and bool(environments[task.environment].origin)
+
+
+def keep(store: Path, verdicts: Mapping[str, TaskVerdict]) -> None:
+    """Write them into a store, each with what decided it."""
+    plain = [  # as text: documents sort their keys, and a page lists them in their order
+        {"by": classifier(), "finding": json.dumps(asdict(verdict))}
+        for verdict in verdicts.values()
+    ]
+    try:
+        write_document(store / KEPT, HEADER, plain)
+    except CannotWrite:
+        return  # in a store that may only be read, they are decided again each time
+
+
+@cache
+def classifier() -> str:
+    """What decides, by content: the package's sources."""
+    package = Path(clew.__file__).parent
+    files = (file for folder in DECIDES for file in (package / folder).rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
     if hosted(task.environment):
         return TaskVerdict(task, refused="A Gymnasium environment does not list its states")
+    if task.environment not in environments.names():
+        return TaskVerdict(
+            task,
+            refused=f"there is no environment {task.environment!r} here: install the package that "
+            f"offers it, or name the module that registers it, {FLAG} NAME",
+        )
     refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
     return TaskVerdict(task, refused=refused)
 
 
 def _kept(store: Path) -> dict[str, TaskVerdict]:
-    """Verdicts of this version; a file that cannot be read counts as none."""
+    """Verdicts of this classifier; what cannot be read counts as none."""
     try:
-        plain = json.loads((store / KEPT).read_text(encoding="utf-8"))
-        if plain["clew"] != clew.__version__:
-            return {}
-        return {verdict.task.key: verdict for verdict in map(TaskVerdict.of, plain["findings"])}
-    except (OSError, ValueError, TypeError, KeyError):
+        entries = [load(each, _Entry, KEPT) for each in read_document(store / KEPT, HEADER)]
+    except (FileNotFoundError, Damaged, BadInput, TypeError):
         return {}
+    found = {}
+    for entry in entries:
+        with contextlib.suppress(ValueError, KeyError, RecursionError):
+            verdict = _verdict(load(json.loads(entry.finding), dict[str, object], "finding"))
+            if entry.by == classifier() and not _from_outside(verdict.task):
+                found[verdict.task.key] = verdict
+    return found
 
 
-def _keep(store: Path, verdicts: Mapping[str, TaskVerdict]) -> None:
-    plain = {
-        "clew": clew.__version__,
-        "findings": [asdict(verdict) for verdict in verdicts.values()],
-    }
-    text = json.dumps(plain, indent=1)
-    try:
-        write(store / KEPT, lambda file: file.write(text.encode()))
-    except CannotWrite:
-        return  # in a store that may only be read, they are decided again each time
+@dataclass(frozen=True)
+class _Entry:
+    by: str
+    finding: str
+
+
+def _verdict(plain: Mapping[str, object]) -> TaskVerdict:
+    """With the type of every field checked: a store may come from anywhere."""
+    from clew.machines.deciding.classify import Summary
+
+    summary = plain["summary"]
+    return TaskVerdict(
+        load(plain["task"], TaskSpec, "task"),
+        None if summary is None else load(summary, Summary, "summary"),
+        load(plain["smaller"], dict[str, object], "smaller"),
+        load(plain["refused"], str, "refused"),
+    )

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import jax
+from rich.console import Console
 
 from clew.cli.arm_table import print_runs
 from clew.cli.next_steps import command_again, next_steps
@@ -25,9 +26,8 @@ from clew.suite import PackProgress, Stop, plan, work
 from clew.suite.launchers import Resources, WorkerConfig, launcher
 from clew.suite.launchers.local import LocalWorkers
 from clew.suite.launchers.watching import ProgressWatcher
+from clew.suite.logs import log_finished
 from clew.suite.planning import SuitePlan, retry_failed
-from clew.suite.progress import OnProgress
-from clew.suite.tensorboard import write_tensorboard
 
 
 def train_here(
@@ -35,7 +35,6 @@ def train_here(
     workers: int = 1,
     retry: bool = False,
     as_json: bool = False,
-    tensorboard: bool = False,
     demo: bool = False,
 ) -> int:
     """Train a suite on this machine, print how it went and what to do next; the exit code."""
@@ -47,10 +46,11 @@ def train_here(
     if retry:
         retry_failed(config.suite, store, config.pack_size)
     packs = plan(config.suite, store, config.pack_size)
+    _log_finished(config, store, console)
     runs = f"{len(config.suite.runs())} runs in {len(packs.packs)} packs"
-    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    _begin(console, config, runs)
     bars = ProgressBars(console, packs.periods, as_json)
-    stopped, failures = _train(config, store, packs, workers, bars, tensorboard)
+    stopped, failures = _train(config, store, packs, workers, bars)
     return _conclude(config, store, bars, stopped, failures, demo)
 
 
@@ -63,8 +63,8 @@ def train_on_cluster(
     store, console = Store(config.store), console_for(as_json)
     if retry:
         retry_failed(config.suite, store, config.pack_size)
-    runs = f"{len(config.suite.runs())} runs"
-    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    _log_finished(config, store, console)
+    _begin(console, config, f"{len(config.suite.runs())} runs")
     watcher, stop = ProgressWatcher(store, config.suite), Stop()
     bars = ProgressBars(console, watcher.periods, as_json)
 
@@ -81,6 +81,12 @@ def train_on_cluster(
         failures = launch(config, resources, stop, show)
         show("")
     return _conclude(config, store, bars, stop.reason, failures)
+
+
+def _begin(console: Console, config: WorkerConfig, runs: str) -> None:
+    say(console, f"{config.suite.name}: {runs}, results in {config.store}")
+    for module in config.modules:
+        say(console, f"with the module {module.name} ({sys.modules[module.name].__file__})")
 
 
 def stay_off_devices() -> None:
@@ -103,11 +109,14 @@ def _train(
     packs: SuitePlan,
     workers: int,
     bars: ProgressBars,
-    tensorboard: bool,
 ) -> tuple[str, list[str]]:
     """Why it was stopped, if it was; and a sentence for each worker that failed."""
     team = LocalWorkers(config, workers) if workers > 1 else None
-    watch = _watch(store, packs, bars, tensorboard)
+
+    def watch(progress: PackProgress) -> None:
+        if packs.refresh():
+            bars.expect(packs.periods)
+        bars(progress)
 
     def leave() -> None:
         """At once: files on the disk are whole, and the period that is being trained is lost."""
@@ -120,25 +129,16 @@ def _train(
     with Stop(None if team else config.time_limit, again=leave) as stop, bars:
         if team:
             return team.launch(stop, watch)
-        outcome = work(store, packs, stop, watch, checkpoint_every=config.checkpoint_every)
+        every, logs = config.checkpoint_every, config.logs
+        outcome = work(store, packs, stop, watch, checkpoint_every=every, logs=logs)
     return outcome.stopped, []
 
 
-def _watch(store: Store, packs: SuitePlan, bars: ProgressBars, tensorboard: bool) -> OnProgress:
-    """Show progress, and write TensorBoard's files of packs that are finished, now or already."""
-    for pack in packs.packs if tensorboard else ():
-        write_tensorboard(store, pack.folder(store).runs)
-
-    def watch(progress: PackProgress) -> None:
-        if packs.refresh():
-            bars.expect(packs.periods)
-        if tensorboard and progress.what == "finished":
-            folders = (pack.folder(store) for pack in packs.packs)
-            runs = next(folder.runs for folder in folders if folder.name == progress.name)
-            write_tensorboard(store, runs)
-        bars(progress)
-
-    return watch
+def _log_finished(config: WorkerConfig, store: Store, console: Console) -> None:
+    """What was trained without these logs gets them now."""
+    runs = (store.run(run.config) for run in config.suite.runs() if config.logs)
+    if logged := log_finished(store, runs, config.logs):
+        say(console, f"logged {len(logged)} runs that were finished before")
 
 
 def _conclude(

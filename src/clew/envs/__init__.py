@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.envs.registry import Display, display, make, names, register, show_as, shown_first
+from clew.envs.registry import (
+    Display,
+    display,
+    latents,
+    make,
+    names,
+    register,
+    show_as,
+    shown_first,
+)
 from clew.lazy import import_on_use
 
 if TYPE_CHECKING:
@@ -32,6 +41,7 @@ __all__ = [
     "advance",
     "begin",
     "display",
+    "latents",
     "lay_out",
     "make",
     "names",

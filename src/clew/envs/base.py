@@ -6,7 +6,7 @@ import abc
 import dataclasses
 from collections.abc import Callable, Mapping, Set
 from functools import partial
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -63,6 +63,9 @@ class Environment(abc.ABC, Generic[L, S]):
 
     Another one is one more entry; `World.rewards["mine"] = …` adds it from elsewhere.
     """
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # nothing in it changes, and it may hold large tables
 
     # What a world is -----------------------------------------------------------------------
 
@@ -144,7 +147,12 @@ class Environment(abc.ABC, Generic[L, S]):
 
     def explain(self, state: S) -> dict[str, Any]:
         """`info` in plain Python, for people and for Gymnasium's `info`."""
-        return {name: np.asarray(value).tolist() for name, value in _info(self, state).items()}
+        found = _info(self, state).items()
+        return self.plain({name: np.asarray(value).tolist() for name, value in found})
+
+    def plain(self, info: dict[str, Any]) -> dict[str, Any]:
+        """What `explain` makes of `info`, whose values are numbers and lists of numbers by now."""
+        return info
 
     def latent(self) -> Latent[S, PyTree[Array]] | None:
         """What probes ask of a memory in this world; None if nothing is asked."""

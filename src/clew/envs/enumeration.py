@@ -30,9 +30,18 @@ class Enumeration(abc.ABC, Generic[S]):
     def variables(self, state: S) -> Mapping[str, Hashable]:
         """The latent variables of a state by name; states with equal values must behave alike."""
 
+    def seen(self, symbol: int) -> str:
+        """An observation in words, by its symbol. Distinct ones need distinct words."""
+        return f"o{symbol}"
+
+    @property
+    def draws(self) -> int:
+        """From how many random draws the levels' probabilities are; 0 if they are the world's."""
+        return 0
+
     @property
     def note(self) -> str:
-        """Where it is not quite the world, to be said beside whatever is proved of it."""
+        """What has to be known beside an answer: signs in `seen`, what is not quite the world."""
         return ""
 
     def smaller(self) -> Mapping[str, object]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 import gymnasium
@@ -18,11 +19,10 @@ from jaxtyping import Array, PRNGKeyArray, PyTree, Shaped
 from clew.envs.base import Environment, Step
 from clew.envs.knowing import Knowing
 from clew.envs.knowledge import Known
+from clew.envs.one_copy import Observed, OneCopy, Running, one_copy
 from clew.envs.registry import make
 from clew.validate import BadInput, one_of, whole_number
 
-Observed = np.ndarray | dict[str, np.ndarray]
-"""With `knowledge=True`, both by name: `observation` and `knowledge`."""
 L = TypeVar("L")
 S = TypeVar("S")
 
@@ -50,7 +50,12 @@ class ClewEnv(gymnasium.Env[Observed, np.int64]):
         self.prices = self.world.prices(reward).astype(np.float64)
         self.render_mode = render_mode
         self.observation_space, self.action_space = _spaces(self.world)  # type: ignore[assignment]
-        self._state: PyTree = None
+        self._running: Running | None = None
+
+    @property
+    def state(self) -> PyTree[np.ndarray]:
+        """The world's own state, as `world.info` and `world.picture` take it."""
+        return _begun(self._running, "state").world
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None
@@ -58,31 +63,31 @@ class ClewEnv(gymnasium.Env[Observed, np.int64]):
         """Begin an episode; the level is decided by Gymnasium's seed."""
         _reject_options(options)
         super().reset(seed=seed)
-        self._key, key = _split(_new_key(self))
-        self._state, obs = _reset(self.world, key)
-        return _to_array(self.world, obs), self.world.explain(self._state)
+        _refuse_fork()
+        now = self._copy.begin(_new_seed(self))
+        self._running = now.running
+        return now.obs, now.info
 
     def step(
         self, action: int | np.integer
     ) -> tuple[Observed, float, bool, bool, dict[str, object]]:
         """Take one step; `info` has the world's instruments and the named events."""
-        _require_reset(self._state, "step")
-        _check_actions(self.world, np.asarray(action), ())
-        self._key, key = _split(self._key)
-        self._state, step = _step(self.world, self._state, int(action), key)
-        events = np.asarray(step.events, np.float64)
-        info = self.world.explain(self._state)
-        info["events"] = dict(zip(self.world.event_names, events.tolist(), strict=True))
-        reward = float(events @ self.prices)
-        obs = _to_array(self.world, step.obs)
-        return obs, reward, bool(step.terminated), bool(step.truncated), info
+        running = _begun(self._running, "step()")
+        _check_action(self.world, action)
+        now = self._copy.step(running, int(action))
+        self._running, events = now.running, now.events
+        now.info["events"] = dict(zip(self.world.event_names, events.tolist(), strict=True))
+        return now.obs, float(events @ self.prices), now.terminated, now.truncated, now.info
 
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """An RGB frame that a person can read, if made with `render_mode="rgb_array"`."""
         if self.render_mode is None:
             return None
-        _require_reset(self._state, "render")
-        return self.world.picture(self._state)
+        return self.world.picture(_begun(self._running, "render()").world)
+
+    @cached_property
+    def _copy(self) -> OneCopy:
+        return one_copy(self.world)
 
 
 class ClewVectorEnv(VectorEnv):
@@ -128,7 +133,8 @@ class ClewVectorEnv(VectorEnv):
         if seed is not None:
             whole_number("seed", seed, 0)
         super().reset(seed=seed)
-        self._key = _new_key(self)
+        _refuse_fork()
+        self._key = jax.random.key(_new_seed(self))
         self._restock()
         self._states, obs = _begin(self.world, self._stock, self._used)
         self._used = self._used + 1
@@ -139,7 +145,7 @@ class ClewVectorEnv(VectorEnv):
         self, actions: np.ndarray
     ) -> tuple[Observed, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
         """Step every copy, or begin anew where the last step ended an episode."""
-        _require_reset(self._states, "step")
+        _begun(self._states, "step()")
         actions = np.asarray(actions)
         _check_actions(self.world, actions, (self.num_envs,))
         if self._used.max() == STOCK:
@@ -161,8 +167,7 @@ class ClewVectorEnv(VectorEnv):
         """One RGB frame a copy."""
         if self.render_mode is None:
             return None
-        _require_reset(self._states, "render")
-        host = jax.device_get(self._states)
+        host = jax.device_get(_begun(self._states, "render()"))
         each = (jax.tree.map(lambda leaf, i=i: leaf[i], host) for i in range(self.num_envs))
         return tuple(self.world.picture(state) for state in each)
 
@@ -200,6 +205,12 @@ def _decoded(env: Environment, obs: Shaped[Array, "*obs"]) -> np.ndarray:
     return np.array(_decode(env, obs))
 
 
+def _check_action(env: Environment, action: int | np.integer) -> None:
+    """The same for one; a valid one must not take long."""
+    if type(action) not in (int, np.int64) or not 0 <= action < len(env.action_names):
+        _check_actions(env, np.asarray(action), ())
+
+
 def _check_actions(env: Environment, actions: np.ndarray, shape: tuple[int, ...]) -> None:
     """Raise an error that names the first action that is not one."""
     n = len(env.action_names)
@@ -219,13 +230,28 @@ def _reject_options(options: dict[str, object] | None) -> None:
         raise BadInput(f"options={options!r} is not valid at reset; give options to gymnasium.make")
 
 
-def _require_reset(state: PyTree, method: str) -> None:
+def _begun(state: S | None, wanted: str) -> S:
     if state is None:
-        raise gymnasium.error.ResetNeeded(f"call reset() before {method}()")
+        raise gymnasium.error.ResetNeeded(f"call reset() before {wanted}")
+    return state
 
 
-def _new_key(env: gymnasium.Env | VectorEnv) -> PRNGKeyArray:
-    return jax.random.key(int(env.np_random.integers(2**31)))
+def _refuse_fork() -> None:
+    """A fork has none of jax's threads, for which it would wait."""
+    if _used_by and os.getpid() not in _used_by:
+        raise BadInput(
+            "this process was forked from one in which jax had started, and would wait for ever; "
+            'start processes anew: AsyncVectorEnv(…, context="spawn")'
+        )
+    _used_by.add(os.getpid())
+
+
+_used_by: set[int] = set()
+"""The process that drew levels first; a fork inherits this, and a new process does not."""
+
+
+def _new_seed(env: gymnasium.Env | VectorEnv) -> int:
+    return int(env.np_random.integers(2**31))
 
 
 def _split(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
@@ -233,8 +259,6 @@ def _split(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
     return after, now
 
 
-_reset = jax.jit(lambda env, key: env.reset(key), static_argnums=0)
-_step = jax.jit(lambda env, *arguments: env.step(*arguments), static_argnums=0)
 _decode = jax.jit(lambda env, obs: env.decode(obs), static_argnums=0)
 _info = jax.jit(lambda env, states: jax.vmap(env.info)(states), static_argnums=0)
 

@@ -114,13 +114,18 @@ class Knowing(Environment[L, KnowingState[S]]):
         """The world's."""
         return self.world.info(state.world)
 
-    def explain(self, state: KnowingState[S]) -> dict[str, Any]:
+    def plain(self, info: dict[str, Any]) -> dict[str, Any]:
         """The world's."""
-        return self.world.explain(state.world)
+        return self.world.plain(info)
 
     def latent(self) -> Latent[KnowingState[S], PyTree[Array]] | None:
         """The world's."""
-        latent = self.world.latent()
+        return self.asking(self.world.latent())
+
+    def asking(
+        self, latent: Latent[S, PyTree[Array]] | None
+    ) -> Latent[KnowingState[S], PyTree[Array]] | None:
+        """Questions about the world, for states that also hold what is known."""
         return None if latent is None else _OfWorld(latent)
 
     def picture(self, state: KnowingState[S]) -> np.ndarray:
@@ -149,7 +154,7 @@ class Knowing(Environment[L, KnowingState[S]]):
 
 @dataclasses.dataclass(frozen=True)
 class _OfWorld(Latent[KnowingState[S], PyTree[Array]]):
-    """The world's latent, for states that also hold what is known."""
+    """A latent of the world, for states that also hold what is known."""
 
     latent: Latent[S, PyTree[Array]]
 

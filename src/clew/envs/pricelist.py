@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from typing import NamedTuple
 
 from clew.envs.registry import environments, hosted, make
@@ -25,6 +26,13 @@ class PriceList(NamedTuple):
 
 def price_list(name: str) -> PriceList:
     """Of the environment called `name`. Imports nothing, unless it is a Gymnasium environment."""
+    # from outside, it may be written in a way that cannot be read, or fail
+    with suppress(Exception) if environments[name].origin else nullcontext():
+        return _price_list(name)
+    return PriceList({}, {})
+
+
+def _price_list(name: str) -> PriceList:
     entry = environments[name]
     if entry.imported or hosted(name):
         world = make(name)

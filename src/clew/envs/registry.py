@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.registry import Entry, Registry
+from clew.source import calls
 from clew.validate import one_of
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
+    from clew.envs.latent import Latent
 
 F = TypeVar("F", bound="Callable[..., Environment]")
 
@@ -32,7 +36,12 @@ class _Environments(Registry["Environment"]):
         return super().make(name, **options)
 
 
-environments: Registry[Environment] = _Environments("environment", package="clew.envs.worlds")
+environments: Registry[Environment] = _Environments(
+    "environment", "clew.envs.worlds", "clew.worlds"
+)
+latents: Registry[Latent[Any, Any] | None] = Registry("latent", None, "clew.latents")
+"""Questions beyond a world's own: classes or functions that take the world, and return a `Latent`,
+or None for a world that they know nothing of. `clew probe --latent NAME` asks them."""
 
 
 names = environments.names
@@ -102,15 +111,35 @@ def display(name: str) -> Display:
 
     Those of Gymnasium are shown by their identifiers.
     """
-    names()  # imports the worlds' folders, which call `show_as`
-    return _displays.get(name) or Display(name.removeprefix("gymnasium:"))
+    return _all_displays().get(name) or Display(name.removeprefix("gymnasium:"))
 
 
 def shown_first() -> tuple[str, ...]:
     """The environments that have a place, in order."""
-    names()
-    placed = [(shown.order, name) for name, shown in _displays.items() if shown.order is not None]
-    return tuple(name for _, name in sorted(placed))
+    shown = _all_displays().items()
+    return tuple(
+        name for _, name in sorted((it.order, n) for n, it in shown if it.order is not None)
+    )
+
+
+def _all_displays() -> dict[str, Display]:
+    entries = [environments[name] for name in names()]  # imports folders, which call `show_as`
+    found: dict[str, Display] = {}
+    for module in {entry.identity.split(":")[0] for entry in entries if entry.package}:
+        found |= _displays_in(module)
+    return found | _displays
+
+
+@cache
+def _displays_in(module: str) -> dict[str, Display]:
+    """What a plugin chooses by `show_as`, read: whether it is imported must change no report."""
+    found: dict[str, Display] = {}
+    with suppress(Exception):  # somebody else's source may be anything, or not there
+        for name, shown in calls(module, "show_as"):
+            assert isinstance(shown, ast.Call)
+            chosen = {str(each.arg): ast.literal_eval(each.value) for each in shown.keywords}
+            found[ast.literal_eval(name)] = Display(*map(ast.literal_eval, shown.args), **chosen)
+    return found
 
 
 def register_with_gymnasium(name: str) -> None:

@@ -41,6 +41,13 @@ def from_arrays(pack: Pack, arrays: Mapping[str, np.ndarray]) -> TrainState:
     return restore(shapes, ours, "a checkpoint of this pack")
 
 
+def stored_shapes(pack: Pack) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of every array that `to_arrays` would make of a state of this pack."""
+    leaves = named_leaves(pack.state_shapes())
+    plain = {_stored(name): jax.eval_shape(key_data, leaf) for name, leaf in leaves.items()}
+    return {name: (leaf.shape, np.dtype(leaf.dtype)) for name, leaf in plain.items()}
+
+
 def restore(like: T, arrays: Mapping[str, np.ndarray], what: str) -> T:
     """The tree of these shapes whose leaves are these arrays; `what` is for the error."""
     shapes = named_leaves(like)

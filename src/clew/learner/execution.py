@@ -31,6 +31,13 @@ from clew.learner.settings import Knobs
 CompilerOptions = dict[str, str | bool]
 T = TypeVar("T")
 
+# XLA splits long sums and products among the threads that it has, which are as many as cores, so
+# that a run's bytes would depend on the machine and on how many workers share it. With one thread
+# for each program, on which it also runs, they do not; and programs of many small operations are
+# faster. It counts if jax has not been used before this is imported.
+os.environ["NPROC"] = "1"
+jax.config.update("jax_cpu_enable_async_dispatch", False)
+
 GPU: CompilerOptions = {
     # Whole loops become CUDA graphs, not only what is inside them: their kernels are so short that
     # launching each from the host takes longer than some of them run.

@@ -70,7 +70,7 @@ class Settings:
     memory_width: int = 128
     """Size of the memory's output."""
     critic_width: int | None = None
-    """Width of the critic's head; half of it in its second layer. None: memory_width."""
+    """Width of the critic's head, half of it in its second layer; if not given, memory_width."""
     shared: bool = False
     """One backbone for actor and critic; the critic's loss then does not train it."""
     eval_every: int = 10

@@ -128,22 +128,25 @@ class History:
         steps = len(self.first_success) * self.evaluated_at[-1]
         return float(steps / max(self.seconds, 1e-9))
 
-    def curve(self, run: int) -> Named:
-        """One run's evaluations by name, with the environment steps before each."""
-        return {"steps": self.evaluated_at, **self._of_run(run, CURVE)}
+    def curve(self, run: int, periods: int | None = None) -> Named:
+        """One run's evaluations by name, with the environment steps before each; all of them, or
+        those of the last `periods`."""
+        return self._of_run(run, CURVE, self.settings.period, periods)
 
-    def diagnostics(self, run: int) -> Named:
-        """One run's rollouts by name, with the environment steps before the end of each."""
-        found = self._of_run(run, DIAGNOSTICS)
-        steps = self.settings.rollout * np.arange(1, len(found["reward"]) + 1)
-        return {"steps": steps, **found}
+    def diagnostics(self, run: int, periods: int | None = None) -> Named:
+        """The same of its rollouts, with the environment steps before the end of each."""
+        last = None if periods is None else periods * self.settings.eval_every
+        return self._of_run(run, DIAGNOSTICS, self.settings.rollout, last)
 
-    def _of_run(self, run: int, part: str) -> Named:
-        return {
-            name.removeprefix(part): array[run].copy()
+    def _of_run(self, run: int, part: str, length: int, last: int | None) -> Named:
+        found = {
+            name.removeprefix(part): array[run]
             for name, array in self.arrays.items()
             if name.startswith(part)
         }
+        steps = length * np.arange(1, len(found["reward"]) + 1)
+        begin = 0 if last is None else max(0, len(steps) - last)
+        return {name: array[begin:].copy() for name, array in {"steps": steps, **found}.items()}
 
     @property
     def _record(self) -> EvalPeriod:

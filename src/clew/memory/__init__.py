@@ -1,4 +1,4 @@
-"""Six memories behind one interface: `step` for acting, `unroll` for learning."""
+"""Memories behind one interface: `step` for acting, `unroll` for learning."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The residual block around a layer that remembers: RetNet's, GatedDeltaNet's and Mamba-2's."""
+"""The residual block around a layer that remembers, as most memories here have it."""
 
 from __future__ import annotations
 

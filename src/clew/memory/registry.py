@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from clew.memory.base import Architecture
 
-architectures: Registry[Architecture] = Registry("architecture", "clew.memory.architectures")
+architectures: Registry[Architecture] = Registry(
+    "architecture", "clew.memory.architectures", "clew.memories"
+)
 GIVEN = ("in_size", "width", "key")
 """What the learner gives to every architecture; its other parameters are options."""
 register = architectures.register

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from clew.analysis import formatting, names
-from clew.analysis.hyperparameters import name_arms
 from clew.analysis.results import ARM
 from clew.analysis.statistics import Arm
 from clew.analysis.stats.intervals import Interval, mean_interval, welch, without_interval
 from clew.envs import shown_first
 from clew.probes.results import FEATURES, ProbeSummary, without_nan
 from clew.probes.stored import ProbedRuns, StoredProbes
+from clew.store.arms import name_arms
 from clew.store.canonical import JsonObject
 
 AUCS = (*FEATURES, *(f"mlp_{name}" for name in FEATURES))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from clew.envs import Environment, Knowing, latents
 from clew.learner.playing import actor_from_arrays
 from clew.learner.program import Program
 from clew.probes.fitting import measure
@@ -25,7 +26,7 @@ from clew.probes.stored import (
 )
 from clew.store import RunFolder, Store, require, world_name
 from clew.suite import RunSpec
-from clew.validate import whole_number
+from clew.validate import known_names, whole_number
 
 GROUP_BYTES, GROUP_QUESTIONS = 2**30, 128
 """Runs are fitted together until their recordings reach this size, or this many questions are
@@ -43,14 +44,26 @@ class Protocol:
     """To replay."""
     seed: int = 0
     """Of the levels, of the untrained memory, of the split and of the fits."""
+    latent: str = ""
+    """Of `clew.envs.latents`: what is asked; the world's own questions if not given."""
 
     def __post_init__(self) -> None:
+        if self.latent:
+            known_names("latent", [self.latent], latents.names())
         whole_number("episodes", self.episodes, 3, 100_000)
         whole_number("seed", self.seed, 0, 2**32 - 1)
 
-    def to_json(self) -> dict[str, int]:
+    def to_json(self) -> dict[str, int | str]:
         """As it is stored."""
-        return {"version": VERSION, "episodes": self.episodes, "seed": self.seed}
+        own = {"latent": self.latent} if self.latent else {}
+        return {"version": VERSION, "episodes": self.episodes, "seed": self.seed, **own}
+
+    def questions(self, env: Environment) -> Questions | None:
+        """What is asked in a world; None if that is nothing."""
+        if not self.latent:
+            return env.latent()
+        asked = latents[self.latent].factory()
+        return env.asking(asked(env.world)) if isinstance(env, Knowing) else asked(env)
 
 
 class ProbedRun(NamedTuple):
@@ -107,9 +120,10 @@ def _find(store: Store, run: RunSpec, protocol: Protocol) -> ProbedRun | _Pendin
         return ProbedRun(run, None, "its weights were not kept")
     # a replay pays no bonus: arms that differ in it alone share one program
     program = run.program("none")
-    latent = program.env.latent()
+    latent = protocol.questions(program.env)
     if latent is None:
-        return ProbedRun(run, None, f"{world_name(run.config)} has no latent to ask about")
+        what = f"latent {protocol.latent!r}" if protocol.latent else "latent to ask about"
+        return ProbedRun(run, None, f"{world_name(run.config)} has no {what}")
     if not state_size(program):
         return ProbedRun(run, None, f"{run.architecture} keeps nothing from step to step")
     stored = read_probes(folder)

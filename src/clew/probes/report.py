@@ -129,7 +129,12 @@ def notes(runs: ProbedRuns) -> list[str]:
     protocols = {tuple(sorted(one["protocol"].items())) for _, one in runs}
     found = [
         f"{dict(one)['episodes']} episodes of every run were replayed, from seed "
-        f"{dict(one)['seed']}."
+        f"{dict(one)['seed']}"
+        + (
+            f", with the questions of the latent {dict(one)['latent']}."
+            if "latent" in dict(one)
+            else "."
+        )
         for one in sorted(protocols)
     ]
     found += _questions(runs)

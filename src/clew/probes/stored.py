@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TypedDict, cast
+from typing import TypedDict
 
+from clew.loading import load
 from clew.probes.predictions import Measurement
 from clew.probes.results import PLANTED, ProbeSummary, QuestionResult
 from clew.store import RunFolder, Store, scan, world_name
@@ -32,8 +33,8 @@ class StoredQuestion(TypedDict):
 class StoredProbes(TypedDict):
     """The content of probe.json."""
 
-    protocol: dict[str, int]
-    """Version, episodes and seed."""
+    protocol: dict[str, int | str]
+    """Version, episodes and seed; the latent, if it is not the world's own."""
     agent: str
     """Digest of the weights that were probed."""
     when: str
@@ -52,12 +53,14 @@ ProbedRuns = Sequence[tuple[JsonObject, StoredProbes]]
 
 def read_probes(run: RunFolder) -> StoredProbes | None:
     """The probes of a run, if there are any of this version; a damaged file is quarantined."""
-    stored = run.note(ROLE)
-    if not isinstance(stored, dict) or not set(stored) >= StoredProbes.__required_keys__:
-        return None
-    protocol = stored["protocol"]
-    current = isinstance(protocol, dict) and protocol.get("version") == VERSION
-    return cast(StoredProbes, stored) if current else None
+    try:
+        stored = load(run.note(ROLE), StoredProbes, ROLE)
+        for question in stored["questions"]:
+            if question["measured"] is not None:
+                QuestionResult.from_json(question["measured"])
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return None  # of another version, or made up
+    return stored if stored["protocol"].get("version") == VERSION else None
 
 
 def read_all_probes(store: Store) -> ProbedRuns:

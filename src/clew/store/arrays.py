@@ -5,10 +5,14 @@ The header is the comment at the end of the zip file.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
+import os
 import re
+import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -25,6 +29,14 @@ ABOUT = "about.json"
 _KINDS = "biufcSU"
 _COMMENT = re.compile(rb"clew arrays 1 role=([a-z-]+) of=([0-9a-f]+) sha256=[0-9a-f]{64}")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_MADE_UP = (
+    ValueError, EOFError, LookupError, TypeError, ArithmeticError, RuntimeError, MemoryError,
+    struct.error, zipfile.BadZipFile,
+)  # fmt: skip
+_READ_HEADER = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 class ArrayFile(NamedTuple):
@@ -58,6 +70,8 @@ def verify_arrays(path: Path, header: Header) -> str:
         digest = verify(path, file)
         with _unzipped(path, file) as archive:
             header.expect(path, _header(path, archive))
+            with _explained(path):
+                _check(archive, os.fstat(file.fileno()).st_size)
     return digest
 
 
@@ -67,10 +81,22 @@ def read_any(path: Path) -> ArrayFile:
         verify(path, file)
         with _unzipped(path, file) as archive:
             header = _header(path, archive)
-            try:
+            with _explained(path):
+                _check(archive, os.fstat(file.fileno()).st_size)
                 return ArrayFile(header, *_members(archive))
-            except (ValueError, EOFError, zipfile.BadZipFile) as error:
-                raise Damaged(path, f"holds something else than arrays ({error})") from None
+
+
+def read_about(path: Path) -> JsonObject:
+    """The plain data beside the arrays. They are not loaded, and the checksum is not verified."""
+    with reading(path) as file, _unzipped(path, file) as archive, _explained(path):
+        _check(archive, os.fstat(file.fileno()).st_size)
+        return json.loads(archive.read(ABOUT))
+
+
+def read_shapes(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of every array. They are not loaded, and the checksum is not verified."""
+    with reading(path) as file, _unzipped(path, file) as archive, _explained(path):
+        return _check(archive, os.fstat(file.fileno()).st_size)
 
 
 def _fill(file: IO[bytes], header: Header, arrays: Arrays, about: JsonObject | None) -> str:
@@ -94,6 +120,37 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Whatever zip and numpy say of bytes that somebody made up is damage."""
+    try:
+        yield
+    except _MADE_UP as error:
+        raise Damaged(path, f"holds something else than arrays ({error!r})") from None
+
+
+def _check(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """The shapes, once it is certain that reading takes no more memory than the file is long."""
+    infos = archive.infolist()
+    if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+        raise ValueError("it is compressed")
+    if sum(info.file_size for info in infos) > size:
+        raise ValueError("its parts are longer than the whole")
+    shapes = {}
+    for info in infos:
+        if info.filename == ABOUT:
+            continue
+        with archive.open(info) as member:
+            version = np.lib.format.read_magic(member)
+            shape, _, dtype = _READ_HEADER[version](member)
+            if dtype.kind not in _KINDS:
+                raise ValueError(f"{info.filename} is of type {dtype}")
+            if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
+                raise ValueError(f"{info.filename} is not as long as its shape {shape} says")
+        shapes[info.filename.removesuffix(".npy")] = (shape, dtype)
+    return shapes
+
+
 def _members(archive: zipfile.ZipFile) -> tuple[dict[str, np.ndarray], JsonObject | None]:
     arrays, about = {}, None
     for info in archive.infolist():
@@ -109,7 +166,7 @@ def _members(archive: zipfile.ZipFile) -> tuple[dict[str, np.ndarray], JsonObjec
 def _unzipped(path: Path, file: IO[bytes]) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
-    except zipfile.BadZipFile as error:
+    except _MADE_UP as error:
         raise Damaged(path, f"is not a file of arrays ({error})") from None
 
 

@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from clew.store import atomic
-from clew.store.arrays import read_any, write_arrays
+from clew.store.arrays import read_about, read_any, write_arrays
 from clew.store.canonical import JsonObject, differences, digest, plain
 from clew.store.documents import Header
 from clew.store.errors import Damaged
@@ -94,8 +94,7 @@ def read_checkpoint(path: Path, config: Mapping[str, object] | None = None) -> C
     found = read_any(path)
     if found.header.role != ROLE:
         raise Damaged(path, f"is a {found.header.role!r} file and should be a {ROLE!r}")
-    assert found.about is not None
-    step, theirs = found.about["step"], found.about["config"]
+    step, theirs = _about(path, found.about)
     named = _NAME.fullmatch(path.name)
     if named and int(named[1]) != step:
         raise Damaged(path, f"is the checkpoint of step {step}")
@@ -107,6 +106,19 @@ def read_checkpoint(path: Path, config: Mapping[str, object] | None = None) -> C
             f"(there and here: {', '.join(unlike[:3])}{more}); it cannot be resumed from"
         )
     return Checkpoint(step, found.arrays, theirs)
+
+
+def about_checkpoint(path: Path) -> tuple[int, JsonObject]:
+    """Its step and its pack's configuration, as it says itself; nothing else is read."""
+    return _about(path, read_about(path))
+
+
+def _about(path: Path, told: object) -> tuple[int, JsonObject]:
+    table = cast(JsonObject, told) if isinstance(told, dict) else {}
+    step, config = table.get("step"), table.get("config")
+    if type(step) is not int or not isinstance(config, dict):
+        raise Damaged(path, "does not say what it is a checkpoint of")
+    return step, cast(JsonObject, config)
 
 
 def _remove(path: Path) -> None:

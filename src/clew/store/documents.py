@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -18,11 +19,13 @@ from typing import IO, Any, NamedTuple
 from clew.store import atomic
 from clew.store.canonical import plain
 from clew.store.columns import SCHEMA
-from clew.store.errors import CannotRead, Damaged
+from clew.store.errors import CannotRead, Damaged, FromTheFuture
 
 HEX = 64
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
 _BLOCK = 1 << 20
+LARGEST = 64 << 20
+"""Bytes of a document: what lies in a store may come from anywhere, and is read into memory."""
 _TAIL = b'"\n}\n'
 
 
@@ -60,14 +63,22 @@ def read_document(path: Path, header: Header) -> Any:
 def read_any(path: Path) -> tuple[Header, Any]:
     """What a sound document is, and its data."""
     with reading(path) as file:
+        if os.fstat(file.fileno()).st_size > LARGEST:
+            raise Damaged(path, f"is longer than any document of a store ({LARGEST:,} bytes)")
         verify(path, file, _TAIL)
         file.seek(0)
         text = file.read()
     try:
-        whole = json.loads(text)
-        return Header(whole["role"], whole["of"], whole.get("schema", 1)), whole["data"]
-    except (ValueError, KeyError, TypeError) as error:
+        whole = json.loads(text, parse_constant=_refuse)
+        header = Header(whole["role"], whole["of"], whole.get("schema", 1))
+        data = whole["data"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(path, f"is not a document of a store ({error!r})") from None
+    if [type(value) for value in header] != [str, str, int]:
+        raise Damaged(path, "does not say what it is")
+    if header.schema > SCHEMA:
+        raise FromTheFuture(path, header.schema, SCHEMA)
+    return header, data
 
 
 def document(header: Header, data: object) -> bytes:
@@ -131,11 +142,22 @@ def verify(path: Path, file: IO[bytes], tail: bytes = b"") -> str:
     return claim.decode()
 
 
+def at_once(path: str, flags: int) -> int:
+    """An opener that does not wait for somebody to write into a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file; `FileNotFoundError` if there is none."""
+    """Open a plain file; `FileNotFoundError` if there is none."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Damaged(path, "is not a plain file")
             yield file
     except FileNotFoundError:
         raise

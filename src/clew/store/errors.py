@@ -44,6 +44,16 @@ class Damaged(Exception):  # noqa: N818 (a finding about a file, not a failure o
         super().__init__(f"{str(path)!r} {reason}")
 
 
+class FromTheFuture(Damaged):
+    """A later version of Clew wrote the file: it stays where it is, for that version to read."""
+
+    def __init__(self, path: Path, schema: int, known: int) -> None:
+        super().__init__(
+            path,
+            f"was written by a later version of Clew (schema {schema}; this one knows {known})",
+        )
+
+
 class Conflict(RuntimeError):  # noqa: N818
     """Two different results for one configuration. The one that was there first stays."""
 

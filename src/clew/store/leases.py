@@ -8,7 +8,8 @@ cannot succeed once somebody else has it.
 
 No clock is compared with another machine's, nor with a file's time. A watcher takes over when
 it has seen the highest ticket unchanged for `stale` seconds of its own monotonic clock, or
-at once if the holder was a process of this machine that is gone.
+at once if the holder was a process of this machine that is gone. Between two looks at most three
+heartbeats count: a machine that slept, or a clock that jumped, has not seen anybody silent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import socket
 import threading
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.store import atomic
+from clew.store.documents import at_once
 from clew.store.errors import CannotRead, CannotWrite, LeaseLost
 from clew.validate import BadInput, positive_number
 
@@ -34,6 +37,9 @@ BEAT, STALE = 10.0, 120.0
 _HELD, _FREE = "held", "free"
 _PROC = Path("/proc")
 _STATE = 4 + 1 + 12 + 1  # "held 000000000007\n", at the beginning of a ticket
+_NAME = re.compile(r"[0-9]{8}|[1-9][0-9]{8,}")
+_LONGEST = 4096  # bytes of a ticket; a longer one is not ours
+_LOOKS = 20
 
 
 class Owner(NamedTuple):
@@ -68,6 +74,11 @@ class Owner(NamedTuple):
         state, started = _stat(self.pid)
         return bool(state) and (state in "ZX" or started != self.started)
 
+    def is_current(self) -> bool:
+        """Whether it is this very process."""
+        mine = os.getpid()
+        return (self.machine, self.pid, self.started) == (_machine(), mine, _stat(mine)[1])
+
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 
@@ -86,8 +97,16 @@ class Ticket(NamedTuple):
     @property
     def owner(self) -> Owner | None:
         """None for a ticket that was never written to its end, or is not as it was written."""
-        owner, _, rest = self.content[_STATE:].partition(b"\n")
-        return Owner(**json.loads(owner)) if rest == _checksum(owner) else None
+        line, _, rest = self.content[_STATE:].partition(b"\n")
+        if rest != _checksum(line):
+            return None
+        try:
+            owner = Owner(**json.loads(line))
+        except (ValueError, TypeError, RecursionError):
+            return None
+        texts = (owner.host, owner.machine, owner.started, owner.token)
+        sound = all(type(text) is str for text in texts) and type(owner.pid) is int
+        return owner if sound and 0 < owner.pid < 2**31 else None
 
 
 class Claims:
@@ -105,7 +124,8 @@ class Claims:
         if positive_number("stale", stale) < 3 * beat:
             raise BadInput(f"stale={stale!r} is not valid; it must be at least 3 × beat={beat!r}")
         self.folder, self.beat, self.stale, self._clock = folder, beat, stale, clock
-        self._seen: dict[str, tuple[Ticket, float]] = {}
+        self._seen: dict[str, tuple[Ticket, float, float]] = {}
+        """The ticket, for how long it did not change, and when that was seen."""
 
     def take(self, name: str) -> Lease | None:
         """The lease on `name`, or None while somebody else has it (call again later)."""
@@ -128,11 +148,10 @@ class Claims:
         if last.owner is not None and last.owner.dead():
             return True
         now = self._clock()
-        before, since = self._seen.get(name, (None, now))
-        if before != last:
-            since = now
-        self._seen[name] = (last, since)
-        return now - since >= self.stale
+        before, silent, looked = self._seen.get(name, (None, 0.0, now))
+        silent = 0.0 if before != last else silent + min(max(0.0, now - looked), 3 * self.beat)
+        self._seen[name] = (last, silent, now)
+        return silent >= self.stale
 
 
 class Lease:
@@ -221,18 +240,22 @@ def writing_under(lease: Lease | None) -> Iterator[None]:
 
 
 def highest(place: Path) -> Ticket | None:
-    """The ticket that counts."""
-    while True:
+    """The ticket that counts. A name that leads to no file is a ticket of nobody known."""
+    number = 0
+    for _ in range(_LOOKS):
         try:
-            numbers = [int(name) for name in os.listdir(place) if name.isdecimal()]
+            numbers = [int(name) for name in os.listdir(place) if _NAME.fullmatch(name)]
             if not numbers:
                 return None
-            return Ticket(max(numbers), _ticket(place, max(numbers)).read_bytes())
-        except FileNotFoundError:
+            number = max(numbers)
+            with open(_ticket(place, number), "rb", opener=at_once) as file:
+                return Ticket(number, file.read(_LONGEST))
+        except (FileNotFoundError, IsADirectoryError):
             if not place.exists():
                 return None
         except OSError as error:
             raise CannotRead(place, error) from error
+    return Ticket(number, b"")
 
 
 def _create(place: Path, number: int, owner: Owner) -> bool:

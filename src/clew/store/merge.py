@@ -53,12 +53,18 @@ def merge(into: Store, source: Store) -> Merged:
         found = inspect_run(folder)
         if found.status in BROKEN or not found.config:
             merged.damaged.append(f"{folder.name}: {found.reason or 'has no configuration'}")
-        else:
+            continue
+        try:
             ours = into.run(found.config)
             _merge_run(merged, ours, folder, found)
             _bring_notes(ours, folder)
+        except (Damaged, CannotRead) as error:
+            merged.damaged.append(f"{folder.name}: {error}")
     for folder in source.pack_folders():
-        _merge_pack(merged, into, folder)
+        try:
+            _merge_pack(merged, into, folder)
+        except (Damaged, CannotRead) as error:
+            merged.damaged.append(f"{folder.name}: {error}")
     return merged
 
 
@@ -125,7 +131,10 @@ def _merge_pack(merged: Merged, into: Store, folder: Path) -> None:
     theirs, path = _newest(merged, folder)
     if theirs is None or path is None:
         return
-    pack = into.pack(theirs.config["runs"])
+    runs = theirs.config.get("runs")
+    if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs) or not runs:
+        raise Damaged(path, "does not say of which runs it is")
+    pack = into.pack(runs)
     if pack.finished():
         return
     lease = into.claims().take(pack.name)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from clew.store.canonical import digest
+from clew.validate import printable
 
 HASH = 8
 WORD, WHOLE = 32, 100
@@ -25,13 +26,21 @@ def run_name(config: Mapping[str, object], identity: str | None = None) -> str:
 
 def world_name(config: Mapping[str, Any]) -> str:
     """An environment with the options that were chosen for it: `MiniGrid-MemoryS13[view=7]`."""
-    return bracketed(str(config.get("environment", "")), config.get("environment_options", {}))
+    given: object = config.get("environment_options")
+    chosen = cast(dict[str, object], given) if isinstance(given, dict) else {}
+    return bracketed(str(config.get("environment", "")), chosen)
 
 
 def bracketed(name: str, chosen: Mapping[str, object]) -> str:
-    """A name, and values by name in brackets after it."""
+    """A name, and values by name in brackets after it, to be printed."""
     inside = ",".join(f"{field}={value}" for field, value in sorted(chosen.items()))
-    return name + (f"[{inside}]" if inside else "")
+    return printable(name + (f"[{inside}]" if inside else ""))
+
+
+def listed(values: Iterable[object], last: str = "and") -> str:
+    """Each value once: 'a, b and c'."""
+    found = list(dict.fromkeys(str(value) for value in values))
+    return ", ".join(found) if len(found) < 2 else f"{', '.join(found[:-1])} {last} {found[-1]}"
 
 
 def pack_name(configs: Sequence[Mapping[str, object]], identity: str) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from clew.store import atomic
 from clew.store.canonical import JsonObject
 from clew.store.documents import Header, read_document, write_document
-from clew.store.errors import CannotRead, CannotWrite, Damaged, stamp
+from clew.store.errors import CannotRead, CannotWrite, Damaged, FromTheFuture, stamp
 from clew.store.names import WHOLE, slug
 
 FOLDER, REASON = "set-aside", "reason.json"
@@ -42,7 +42,8 @@ class Quarantine:
     def put(self, damage: Damaged) -> Incident:
         """Report a damaged file, and move it out of the way if we may."""
         was = os.path.relpath(damage.path, self._root)
-        moved = None if self.read_only else self._move(damage, was)
+        stays = self.read_only or isinstance(damage, FromTheFuture)
+        moved = None if stays else self._move(damage, was)
         incident = Incident(was, damage.reason, moved)
         if incident not in self.incidents:
             _LOG.warning("%s %s%s", was, damage.reason, f"; now {moved}" if moved else "")
@@ -56,7 +57,8 @@ class Quarantine:
             for name in sorted(os.listdir(self._root / FOLDER)):
                 with contextlib.suppress(FileNotFoundError, Damaged, CannotRead):
                     about = read_document(self._root / FOLDER / name / REASON, _HEADER)
-                    found.append({**about, "at": f"{FOLDER}/{name}"})
+                    if isinstance(about, dict):
+                        found.append({**about, "at": f"{FOLDER}/{name}"})
         return found
 
     def _move(self, damage: Damaged, was: str) -> str | None:

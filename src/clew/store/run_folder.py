@@ -73,7 +73,10 @@ class RunFolder:
 
     def provenance(self) -> JsonObject:
         """How the run was made."""
-        return read_document(self.path / PROVENANCE, self._header(PROVENANCE))
+        found: JsonObject = read_document(self.path / PROVENANCE, self._header(PROVENANCE))
+        if type(found) is not dict:
+            raise Damaged(self.path / PROVENANCE, "does not say how the run was made")
+        return found
 
     def curve(self) -> dict[str, np.ndarray]:
         """What the evaluations recorded."""

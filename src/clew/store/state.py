@@ -109,7 +109,7 @@ def _examine(folder: Path, names: set[str], identity: str | None, deep: bool) ->
         try:
             header, found = read_any(folder / final)
             Header(Path(final).stem, identity).expect(folder / final, header)
-            outcome, schema = found, header.schema
+            outcome, schema = _checked(folder / final, found), header.schema
         except FileNotFoundError:
             damage.append(Damaged(folder / final, "is missing"))
         except Damaged as error:
@@ -130,7 +130,12 @@ def _config(folder: Path, identity: str | None) -> tuple[JsonObject, str]:
         header, config = read_any(path)
     except FileNotFoundError:
         raise Damaged(path, "is missing") from None
-    Header("config", digest(config)).expect(path, header)
+    if not isinstance(config, dict):
+        raise Damaged(path, "is not a configuration")
+    try:
+        Header("config", digest(config)).expect(path, header)
+    except BadInput as error:
+        raise Damaged(path, f"is not a configuration ({error})") from None
     if folder.name != (name := run_name(config, header.of)):
         raise Damaged(path, f"is the configuration of {name}")
     if identity not in (None, header.of):
@@ -139,6 +144,25 @@ def _config(folder: Path, identity: str | None) -> tuple[JsonObject, str]:
             f"{identity}; give one of them a store of its own"
         )
     return config, header.of
+
+
+def _checked(path: Path, outcome: object) -> JsonObject:
+    """What result.json or failure.json says, if it has what everybody relies on."""
+    if isinstance(outcome, dict):
+        files, finished = outcome.get("files"), path.name == RESULT
+        status = outcome.get("status")
+        if (
+            isinstance(files, dict)
+            and set(files) <= {CURVE, DIAGNOSTICS, AGENT}
+            and all(isinstance(each, str) for each in files.values())
+            and (not finished or {CURVE, DIAGNOSTICS} <= set(files))
+            and status in (("finished",) if finished else ("failed", "diverged"))
+            and isinstance(
+                outcome.get("result" if finished else "reason"), dict if finished else str
+            )
+        ):
+            return outcome
+    raise Damaged(path, "does not say how the run ended, and with which files")
 
 
 def _rest(

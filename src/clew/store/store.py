@@ -12,7 +12,7 @@ from pathlib import Path
 from clew.store import atomic
 from clew.store.canonical import JsonObject, digest, plain
 from clew.store.checkpoints import Checkpoints
-from clew.store.documents import Header, read_document, write_document
+from clew.store.documents import Header, read_any, read_document, write_document
 from clew.store.errors import CannotRead, CannotWrite, Damaged
 from clew.store.leases import BEAT, STALE, Claims
 from clew.store.names import NAME, pack_name, slug
@@ -61,16 +61,16 @@ class Store:
         yield from _children(self.packs_folder)
 
     def plan(self, name: str) -> tuple[int, JsonObject] | None:
-        """The newest revision of a plan that all workers on this store follow, and its number."""
-        while numbers := self._revisions(name):
-            path, header = self._revision(name, max(numbers))
+        """The newest sound revision of a plan that all workers follow, and its number."""
+        for number in sorted(self._revisions(name), reverse=True):
+            path, header = self._revision(name, number)
             try:
-                return max(numbers), read_document(path, header)
+                return number, read_document(path, header)
             except Damaged as damage:
-                if self._quarantine.put(damage).moved_to is None:
-                    return None
+                self._quarantine.put(damage)
             except FileNotFoundError:
-                continue
+                if path.is_symlink():
+                    self._quarantine.put(Damaged(path, "is a link that leads nowhere"))
         return None
 
     def propose(self, name: str, revision: int, data: Mapping[str, object]) -> bool:
@@ -83,6 +83,14 @@ class Store:
         except FileExistsError:
             return False
         return True
+
+    def require_present(self) -> None:
+        """Raise an error if the store was deleted or moved since it was opened."""
+        if not (self.root / MARK).exists():
+            raise BadInput(
+                f"{str(self.root)!r} is no longer a store: it, or its {MARK}, was deleted or moved "
+                f"while it was in use; nothing more is written there"
+            )
 
     def require_writable(self) -> None:
         """Raise `CannotWrite` now, rather than after long work whose result would have no place."""
@@ -118,16 +126,18 @@ class Store:
         if self.root.exists() and not self.root.is_dir():
             raise BadInput(f"{str(self.root)!r} is not a folder")
         try:
-            layout = read_document(self.root / MARK, _HEADER)["layout"]
+            mark = read_document(self.root / MARK, _HEADER)
+            if not isinstance(mark, dict) or "layout" not in mark:
+                raise Damaged(self.root / MARK, "does not say what the store's layout is")
         except FileNotFoundError:
             return self._create()
         except Damaged as damage:
             self._quarantine.put(damage)
             return None if self.read_only else self._mark()
-        if layout != LAYOUT:
+        if mark["layout"] != LAYOUT:
             raise BadInput(
-                f"{str(self.root)!r} is a store of layout {layout!r}; this version of Clew reads "
-                f"layout {LAYOUT}"
+                f"{str(self.root)!r} is a store of layout {mark['layout']!r}; this version of Clew "
+                f"reads layout {LAYOUT}"
             )
         return None
 
@@ -141,12 +151,23 @@ class Store:
         strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}
         if self.read_only and not self.root.exists():
             raise BadInput(f"{str(self.root)!r} does not exist; name the folder of a store")
-        if strange - {"runs", "packs", "leases", QUARANTINE, PLANS} or self.read_only:
+        odd = strange - {"runs", "packs", "leases", QUARANTINE, PLANS}
+        if (odd or self.read_only) and not self._holds_documents():
             raise BadInput(
                 f"{str(self.root)!r} is not a store (it has no {MARK}); name a store, "
                 f"or a new or empty folder to make one"
             )
-        self._mark()
+        if not self.read_only:
+            self._mark()
+
+    def _holds_documents(self) -> bool:
+        """Whether something that only a store has is there, whatever else is."""
+        for pattern in ("runs/*/config.json", f"{PLANS}/*.json"):
+            for path in self.root.glob(pattern):
+                with contextlib.suppress(Damaged, CannotRead, FileNotFoundError):
+                    read_any(path)
+                    return True
+        return False
 
     def _mark(self) -> None:
         write_document(self.root / MARK, _HEADER, {"layout": LAYOUT})
@@ -158,6 +179,7 @@ class PackFolder:
     def __init__(self, store: Store, configs: Sequence[Mapping[str, object]]) -> None:
         if not configs:
             raise BadInput("a pack must have at least one run")
+        self.root = store.root
         self.config: JsonObject = {"runs": plain(list(configs))}
         self.identity = digest(self.config)
         self.name = pack_name(self.config["runs"], self.identity)

@@ -97,7 +97,8 @@ def forecast(
         if all(status in ended for status in statuses):
             found = _PackForecast(statuses)
         else:
-            found = _foreseen(pack, statuses, pace, store)
+            left = sum(status not in ended for status in statuses)
+            found = _foreseen(pack, statuses, left, pace, store)
         tasks.setdefault(world_name(pack.runs[0].config), []).append(found)
     return Forecast(
         [_sum(name, packs, ended, workers) for name, packs in tasks.items()],
@@ -111,14 +112,13 @@ def forecast(
 
 
 def _foreseen(
-    pack: PackSpec, statuses: list[str], pace: _Pace, store: Store | None
+    pack: PackSpec, statuses: list[str], runs: int, pace: _Pace, store: Store | None
 ) -> _PackForecast:
-    run, runs = pack.runs[0], len(pack.runs)
+    run = pack.runs[0]
     newest = pack.folder(store).checkpoints.paths()[:1] if store else []
     done = int(newest[0].stem.rpartition("-")[2]) if newest else 0
     steps = (pack.periods - done) * run.settings.period
-    rate = pace.of(pack)
-    new = sum(status != "finished" for status in statuses)
+    rate = pace.of(pack, runs)
     each = footprint(run)
     return _PackForecast(
         statuses,
@@ -126,7 +126,7 @@ def _foreseen(
         steps * runs,
         PER_PACK + steps * rate.seconds_per_step,
         rate.compile,
-        new * each.result,
+        runs * each.result,
         runs * each.checkpoints,
     )
 
@@ -170,8 +170,8 @@ class _Pace:
                 self._rows.setdefault(_speed_key(row.config), []).append(row)
         self._found: dict[str, Rate | None] = {}
 
-    def of(self, pack: PackSpec) -> Rate:
-        key, runs = _speed_key(pack.runs[0].config), len(pack.runs)
+    def of(self, pack: PackSpec, runs: int) -> Rate:
+        key = _speed_key(pack.runs[0].config)
         if key not in self._found:
             self._found[key] = self._measured(self._rows.get(key, []))
         device = jax.local_devices()[0]
@@ -190,9 +190,11 @@ class _Pace:
                 made = self._store.run(row.config).provenance()
             except (Damaged, CannotRead, FileNotFoundError):
                 continue
-            if made.get("device") == provenance()["device"] and made.get("seconds"):
-                steps.append(made["seconds"] / row.config["steps"])
-                compiled.append(made.get("compiled", 0.0))
+            seconds, taken = made.get("seconds"), made.get("compiled", 0.0)
+            numbers = type(seconds) in (int, float) and type(taken) in (int, float)
+            if made.get("device") == provenance()["device"] and numbers and seconds:
+                steps.append(seconds / row.config["steps"])
+                compiled.append(taken)
                 self.used.add(str(row.identity))
         return Rate(median(steps), max(compiled)) if steps else None
 

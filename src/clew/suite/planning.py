@@ -8,27 +8,31 @@ the memory of a device, or when a person asks for another size.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 
 from clew.learner import Knobs, Pack, Program
 from clew.learner.execution import cores
-from clew.store import PackFolder, Store, digest
+from clew.store import PackFolder, Store, digest, scan
 from clew.store.canonical import JsonObject
+from clew.suite.resuming import furthest, gather, held_by_another, learned, newest_checkpoints
 from clew.suite.schema import Options
 from clew.suite.spec import RunSpec
 from clew.suite.suite import Suite
-from clew.validate import whole_number
+from clew.validate import BadInput, whole_number
 
+T = TypeVar("T")
 Groups = list[tuple[tuple[str, Options], list[RunSpec]]]
 """A program's bonus, and the runs that it trains."""
 MOST = 256
 """Runs in a pack: beyond it an accelerator gains nothing."""
-SPENT = "seconds"
-"""In a checkpoint, what the pack took so far. All its other arrays begin with an axis over runs."""
+TRIES = 100
+"""Attempts to write a revision while others write theirs."""
+ENDED = ("finished", "failed", "diverged")
 
 
 class PackSpec(NamedTuple):
@@ -54,6 +58,11 @@ class PackSpec(NamedTuple):
         program = self.program
         return Pack.join([run.pack(program) for run in self.runs])
 
+    def alike(self, other: PackSpec) -> bool:
+        """Whether both are of one program."""
+        mine, theirs = self.runs[0], other.runs[0]
+        return self.bonus == other.bonus and program_key(mine) == program_key(theirs)
+
     def folder(self, store: Store) -> PackFolder:
         """Where its checkpoints and results are."""
         return store.pack([run.config for run in self.runs])
@@ -78,14 +87,55 @@ class SuitePlan:
         found = self._store.plan(self._name)
         if found is None or found[0] == self.revision:
             return False
-        self.revision, self.packs = found[0], _packs(self._groups, found[1])
+        try:
+            packs = _packs(self._groups, found[1])
+        except (TypeError, LookupError, ValueError) as error:
+            raise BadInput(
+                f"the plan {self._name} in {str(self._store.root)!r} does not fit this suite "
+                f"({error!r}); move it away, and run the same command again"
+            ) from None
+        self.revision, self.packs = found[0], packs
         return True
 
     def split(self, pack: PackSpec) -> None:
         """Put smaller packs in the place of one that was too large; for the holder of its lease."""
-        done, left = self._finished_and_left(pack)
+        done, left = self._ended_and_left(pack)
         parts = [done, *_cut(left, (len(left) + 1) // 2)]
-        self._revise(lambda packs: _replaced(packs, {pack: _made_of(pack, parts)}))
+        self._replace(pack, _made_of(pack, parts))
+
+    def regroup(self, pack: PackSpec) -> bool:
+        """See that a pack's runs have not ended and are equally far; for the holder of its lease.
+
+        What another pack has learned of them is taken over. True if other packs had to be put in
+        the place of this one.
+        """
+        done, left = self._ended_and_left(pack)
+        for _ in range(TRIES):  # each that fails has put a damaged checkpoint away
+            sources = learned(self._store, pack)
+            by_step: dict[int, list[RunSpec]] = {}
+            for run in left:
+                by_step.setdefault(sources[run].step if run in sources else 0, []).append(run)
+            if done or len(by_step) > 1:
+                parts = [done, *(by_step[step] for step in sorted(by_step, reverse=True))]
+                self._replace(pack, _made_of(pack, parts))
+                return True
+            if gather(self._store, pack, sources):
+                break
+        return False
+
+    def clear_superseded(self) -> None:
+        """Remove checkpoints that nobody will go on from: their runs are finished, or in others."""
+        planned = {pack.folder(self._store).name for pack in self.packs}
+        every = list(newest_checkpoints(self._store))
+        here = furthest(each for each in every if each.name in planned)
+        for each in every:
+            needless = (
+                (each.name not in planned and here.get(identity, -1) >= each.step)
+                or self._store.run(run).find(deep=False).status in ("finished", "diverged")
+                for run, identity in zip(each.runs, each.identities, strict=True)
+            )
+            if all(needless) and not held_by_another(self._store, each.name):
+                self._store.pack(each.runs).checkpoints.clear()
 
     def resize(self, pack_size: int) -> None:
         """Plan again what nobody is training now, in packs of another size.
@@ -101,7 +151,7 @@ class SuitePlan:
         loose: dict[object, list[RunSpec]] = {}
         first: dict[object, PackSpec] = {}
         for pack in packs:
-            folder, (done, left) = pack.folder(self._store), self._finished_and_left(pack)
+            folder, (done, left) = pack.folder(self._store), self._ended_and_left(pack)
             if not left or self._held(folder.name):
                 continue
             if folder.checkpoints.paths():
@@ -114,8 +164,8 @@ class SuitePlan:
         joined = [_made_of(first[key], _cut(runs, size)) for key, runs in loose.items()]
         return _replaced(packs, parts) + [pack for packs in joined for pack in packs]
 
-    def _finished_and_left(self, pack: PackSpec) -> tuple[list[RunSpec], list[RunSpec]]:
-        done = {run for run in pack.runs if self._store.run(run.config).finished()}
+    def _ended_and_left(self, pack: PackSpec) -> tuple[list[RunSpec], list[RunSpec]]:
+        done = {run for run in pack.runs if self._store.run(run.config).status in ENDED}
         left = [run for run in pack.runs if run not in done]
         return [run for run in pack.runs if run in done], left
 
@@ -123,44 +173,37 @@ class SuitePlan:
         holder = self._store.claims().holder(name)
         return holder is not None and not holder.dead()
 
+    def _replace(self, pack: PackSpec, parts: list[PackSpec]) -> None:
+        self._revise(lambda packs: _replaced(packs, {pack: parts}))
+
     def _revise(self, change: Callable[[list[PackSpec]], list[PackSpec]]) -> None:
         """Write the next revision. If somebody else does so first, change theirs."""
-        while True:
+        for _ in range(TRIES):
             self.refresh()
             old, new = self.packs, change(self.packs)
             if new == old:
                 return
             for pack in new:
                 if pack not in old:
-                    self._inherit(pack, old)
+                    alike = {each.folder(self._store).name for each in old if each.alike(pack)}
+                    gather(self._store, pack, learned(self._store, pack, alike))
             numbers = {run: n for n, run in enumerate(_runs(self._groups))}
             data = {"packs": [[numbers[run] for run in pack.runs] for pack in new]}
             if self._store.propose(self._name, self.revision + 1, data):
-                for pack in old:
-                    if pack not in new:
-                        pack.folder(self._store).checkpoints.clear()
                 self.refresh()
+                self.clear_superseded()
                 return
-
-    def _inherit(self, part: PackSpec, old: list[PackSpec]) -> None:
-        """Give a new pack its share of the checkpoint of the one that it was cut from."""
-        for whole in old:
-            if set(part.runs) <= set(whole.runs):
-                found = whole.folder(self._store).checkpoints.latest()
-                if found is None:
-                    return
-                rows = [whole.runs.index(run) for run in part.runs]
-                arrays = {name: array[rows] for name, array in found.arrays.items() if array.ndim}
-                arrays[SPENT] = found.arrays[SPENT] * len(rows) / len(whole.runs)
-                part.folder(self._store).checkpoints.save(found.step, arrays)
+        raise _stuck(self._store, self._name)
 
 
 def plan(suite: Suite, store: Store, pack_size: int | None = None) -> SuitePlan:
     """The packs of a suite in this store; only the first worker's `pack_size` counts."""
     groups = group_by_program(suite)
-    while store.plan(_name(groups)) is None:
-        store.propose(_name(groups), 1, _first_revision(groups, pack_size))
-    return SuitePlan(store, groups)
+    for _ in range(TRIES):
+        if store.plan(_name(groups)) is not None:
+            return SuitePlan(store, groups)
+        store.propose(_name(groups), 1, _first_revision(groups, pack_size, store))
+    raise _stuck(store, _name(groups))
 
 
 def preview(suite: Suite, store: Store | None, pack_size: int | None = None) -> list[PackSpec]:
@@ -168,7 +211,7 @@ def preview(suite: Suite, store: Store | None, pack_size: int | None = None) -> 
     groups = group_by_program(suite)
     if store is not None and store.plan(_name(groups)) is not None:
         return SuitePlan(store, groups).packs
-    return _packs(groups, _first_revision(groups, pack_size))
+    return _packs(groups, _first_revision(groups, pack_size, store))
 
 
 def existing_plan(suite: Suite, store: Store) -> SuitePlan | None:
@@ -254,14 +297,36 @@ def program_key(run: RunSpec) -> object:
     )
 
 
-def _first_revision(groups: Groups, pack_size: int | None) -> JsonObject:
+def _first_revision(groups: Groups, pack_size: int | None, store: Store | None) -> JsonObject:
+    """Packs of one size; where some runs have ended or begun in other packs, those apart."""
     size = fitting_for_all(groups) if pack_size is None else pack_size
-    return {"pack_size": whole_number("pack_size", size, 1)}
+    whole_number("pack_size", size, 1)
+    ended = {row.identity for row in scan(store) if row.status in ENDED} if store else set()
+    steps = furthest(newest_checkpoints(store)) if store else {}
+    packs: list[Sequence[int]] = []
+    numbers = itertools.count()
+    for _, group in groups if ended or steps else ():
+        alike: dict[tuple[bool, int], list[int]] = {}
+        for run, number in zip(group, numbers, strict=False):
+            over = run.identity in ended
+            how_far = over, 0 if over else steps.get(run.identity, 0)
+            alike.setdefault(how_far, []).append(number)
+        packs += [part for same in alike.values() for part in _cut(same, size)]
+    # as one number where that says the same: it is what a plan has always been
+    same = _packs(groups, {"packs": packs}) == _packs(groups, {"pack_size": size})
+    return {"packs": packs} if packs and not same else {"pack_size": size}
 
 
 def _name(groups: Groups) -> str:
     identity = digest([[run.identity for run in group] for _, group in groups])
     return f"plan-{identity[:16]}"
+
+
+def _stuck(store: Store, name: str) -> BadInput:
+    return BadInput(
+        f"a file of {str(store.root / 'plans')!r} whose name begins with {name!r} can neither be "
+        f"read nor replaced; move it away, and run the same command again"
+    )
 
 
 def _runs(groups: Groups) -> Iterator[RunSpec]:
@@ -282,7 +347,7 @@ def _packs(groups: Groups, data: JsonObject) -> list[PackSpec]:
     return [PackSpec(tuple(runs[n] for n in pack), bonus_of[pack[0]]) for pack in data["packs"]]
 
 
-def _cut(runs: Sequence[RunSpec], size: int) -> list[Sequence[RunSpec]]:
+def _cut(runs: Sequence[T], size: int) -> list[Sequence[T]]:
     return [runs[start : start + size] for start in range(0, len(runs), size)]
 
 

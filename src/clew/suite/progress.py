@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -21,6 +21,8 @@ from clew.store.canonical import JsonObject
 from clew.store.checkpoints import checkpoints_in
 from clew.store.documents import Header, read_document, write_document
 from clew.store.leases import Owner
+from clew.store.names import NAME
+from clew.store.state import inspect_run
 
 if TYPE_CHECKING:
     from clew.learner import Progress
@@ -28,10 +30,21 @@ if TYPE_CHECKING:
 FILE = "progress.json"
 EVERY = 5.0
 """Seconds between two writes that differ in their numbers only."""
-What = Literal["compiling", "training", "finished", "stopped", "failed", "found", "split"]
-OVER = ("finished", "failed", "found", "split")
+What = Literal[
+    "compiling",
+    "training",
+    "waiting",
+    "stopped",
+    "finished",
+    "diverged",
+    "failed",
+    "found",
+    "split",
+]
+OVER = ("finished", "diverged", "failed", "found", "split")
 """After these a pack needs no worker."""
 UNKNOWN = float("nan")
+TEXTS = ("name", "what", "holder")
 
 
 class PackProgress(NamedTuple):
@@ -39,8 +52,9 @@ class PackProgress(NamedTuple):
 
     name: str
     what: What
-    """found: it had ended before this worker came to it. split: it did not fit in memory; smaller
-    packs have taken its place."""
+    """found: it had ended before this worker came to it. split: smaller packs have taken its place,
+    because it did not fit in memory or its runs were not equally far. diverged: all its runs did.
+    waiting: another worker has it, and this one has nothing else to do."""
     period: int
     periods: int
     steps: int = 0
@@ -53,6 +67,8 @@ class PackProgress(NamedTuple):
     """Seconds that compilation took."""
     left: float = UNKNOWN
     """Seconds that its other periods will take at this pace; NaN before the first."""
+    holder: str = ""
+    """Who has it, where this worker waits."""
 
     def plain(self) -> JsonObject:
         """As JSON has it, which does not know NaN."""
@@ -64,10 +80,13 @@ class PackProgress(NamedTuple):
     @classmethod
     def of(cls, plain: JsonObject) -> PackProgress:
         """From what `plain` made."""
-        known: JsonObject = {
-            name: UNKNOWN if plain[name] is None else plain[name] for name in cls._fields
-        }
-        return cls(**known)
+        told: JsonObject = {name: plain[name] for name in cls._fields if name in plain}
+        told |= {name: UNKNOWN for name, value in told.items() if value is None}
+        made = cls(**told)
+        for name, value in made._asdict().items():
+            if type(value) not in ((str,) if name in TEXTS else (int, float)):
+                raise ValueError(f"{name}={value!r} is not valid")
+        return made
 
 
 OnProgress = Callable[[PackProgress], None]
@@ -126,17 +145,23 @@ class Published(NamedTuple):
 
     progress: PackProgress
     when: float
+    runs: tuple[str, ...] = ()
+    """Names of the pack's runs, if they were told."""
 
 
-def publishing(lease: Lease, watch: OnProgress) -> OnProgress:
-    """A watcher that also writes what it is told beside the lease, for others to read."""
+def publishing(lease: Lease, watch: OnProgress, runs: Sequence[str] = ()) -> OnProgress:
+    """A watcher that also writes what it is told beside the lease, for others to read.
+
+    It raises `LeaseLost` if the lease is lost: the earlier that is known, the less is in vain.
+    """
     told, last = "", 0.0
 
     def publish(progress: PackProgress) -> None:
         nonlocal told, last
         if progress.what != told or time.monotonic() - last >= EVERY:
             told, last = progress.what, time.monotonic()
-            data = {"step": progress.plain(), "when": time.time()}
+            lease.check()
+            data = {"step": progress.plain(), "when": time.time(), "runs": list(runs)}
             # a full disk is reported when the next checkpoint fails
             with contextlib.suppress(CannotWrite):
                 write_document(lease.place / FILE, Header("progress", progress.name), data)
@@ -148,35 +173,48 @@ def publishing(lease: Lease, watch: OnProgress) -> OnProgress:
 def last_published(place: Path) -> Published | None:
     """What the holder of a lease wrote last, if it can be read."""
     with contextlib.suppress(
-        FileNotFoundError, Damaged, CannotRead, KeyError, TypeError, ValueError
+        FileNotFoundError, Damaged, CannotRead, AttributeError, KeyError, TypeError, ValueError
     ):
         told = read_document(place / FILE, Header("progress", place.name))
-        return Published(PackProgress.of(told["step"]), float(told["when"]))
+        runs = tuple(map(str, told.get("runs", ())))
+        return Published(PackProgress.of(told["step"]), float(told["when"]), runs)
     return None
 
 
 class UnfinishedPack(NamedTuple):
     """A pack that somebody has begun and nobody has finished."""
 
-    state: Literal["at work", "stopped", "died"]
-    """died: its worker was a process of this machine, and is gone."""
+    state: Literal["at work", "stopped", "died", "unreadable"]
+    """died: its worker was a process of this machine, and is gone. unreadable: its lease is."""
     last: Published
     holder: Owner | None
 
 
 def unfinished(store: Store) -> Iterator[UnfinishedPack]:
-    """Every pack of a store that is at work, or was left."""
+    """Every pack of a store that is at work, or was left before all its runs had ended."""
     claims = store.claims()
     for place in sorted(claims.folder.glob("*/")):
         last = last_published(place)
         if last is None or last.progress.what in OVER:
             continue
-        holder = claims.holder(place.name)
+        if last.runs and all(_has_ended(store.runs_folder, run) for run in last.runs):
+            continue
+        try:
+            holder = claims.holder(place.name)
+        except CannotRead:
+            yield UnfinishedPack("unreadable", last, None)
+            continue
         if holder is None:
             if checkpoints_in(store.packs_folder / place.name):
                 yield UnfinishedPack("stopped", last, None)
         else:
             yield UnfinishedPack("died" if holder.dead() else "at work", last, holder)
+
+
+def _has_ended(runs: Path, name: str) -> bool:
+    if not NAME.fullmatch(name):
+        return False
+    return inspect_run(runs / name, deep=False).status in ("finished", "failed", "diverged")
 
 
 def _mean(success: np.ndarray) -> float:

@@ -1,9 +1,11 @@
-"""How a run was made: versions, commit, device."""
+"""How a run was made: versions, commit, device, and who brought what is not Clew's own."""
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import subprocess
+import sys
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +13,8 @@ from pathlib import Path
 import jax
 
 import clew
+from clew.suite.schema import KINDS, REGISTRIES
+from clew.suite.spec import RunSpec
 
 PACKAGES = ("jax", "jaxlib", "numpy", "equinox", "optax")
 
@@ -27,6 +31,27 @@ def provenance() -> dict[str, str | None]:
         "platform": platform.platform(),
         "device": f"{device.platform}: {device.device_kind}",
     }
+
+
+def origins(run: RunSpec) -> dict[str, str]:
+    """By kind, the package and version that its world, memory or bonus came from, or the module
+    and a hash of its file; nothing of what is Clew's own."""
+    named = ((kind, getattr(run, kind)) for kind in KINDS)
+    entries = {kind: REGISTRIES[kind][n] for kind, n in named if n in REGISTRIES[kind].names()}
+    return {
+        kind: entry.package or f"{entry.origin} (sha256 {_file_hash(entry.origin)})"
+        for kind, entry in entries.items()
+        if entry.origin
+    }
+
+
+@cache
+def _file_hash(module: str) -> str:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    try:
+        return hashlib.sha256(Path(str(file)).read_bytes()).hexdigest()[:12]
+    except OSError:
+        return "unknown"
 
 
 def commit() -> str | None:

@@ -12,7 +12,7 @@ from clew.validate import BadInput, hint, listing
 if TYPE_CHECKING:
     from clew.suite.suite import Suite
 
-suites: Registry[Suite] = Registry("suite", "clew.suite.library")
+suites: Registry[Suite] = Registry("suite", "clew.suite.library", "clew.suites")
 register = suites.register
 """Decorates a function that makes a suite; its docstring begins with what the suite is about."""
 

@@ -1,4 +1,4 @@
-"""Finished runs for TensorBoard, one folder of event files each, beside the runs of a store.
+"""Logs for TensorBoard, one folder of event files a run, beside the runs of a store.
 
 The files are written without TensorFlow, protobuf or TensorBoard.
 
@@ -8,74 +8,75 @@ is a protocol-buffer message; the few fields that scalars need are put together 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import socket
 import struct
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clew.store import RunFolder, Store, atomic, require
-from clew.validate import BadInput, whole_number
+from clew.store import RunFolder, atomic
+from clew.validate import whole_number
+
+if TYPE_CHECKING:
+    from clew.suite.logs import End, Row
 
 FOLDER = "tensorboard"
 VERSION = "brain.Event:2"
 _DOUBLE, _BYTES, _FLOAT = 1, 2, 5  # how a field is encoded; 0 is a whole number of any length
-
-Series = Mapping[str, tuple[Sequence[int], Sequence[float]]]
-
-
-def write_tensorboard(store: Store, runs: Iterable[RunFolder]) -> list[Path]:
-    """Write the files of those runs that are finished and have none yet."""
-    written = []
-    for run in runs:
-        folder = store.root / FOLDER / run.name
-        if not any(folder.glob("events.*")) and run.find(deep=False).status == "finished":
-            written.append(write_series(folder, scalars(run)))
-    return written
+_AFTER_TIME = 8 + 4 + 1 + 8  # length, its checksum, a field's key, and the wall time
 
 
-def scalars(run: RunFolder) -> dict[str, tuple[list[int], list[float]]]:
-    """Everything that was recorded of a run, by tag; vectors under the names of their entries."""
-    result = require(run.name, "result", run.result(), ("events", "components"))
-    names = {"events": result["events"], "gradient_norm": result["components"]}
-    curve, diagnostics = run.curve(), run.diagnostics()
-    require(run.name, "curve", curve, ["steps"])
-    require(run.name, "diagnostics", diagnostics, ["steps"])
-    found = {}
-    for part, arrays in (("evaluation", curve), ("rollout", diagnostics)):
-        steps = arrays.pop("steps").tolist()
-        for name, values in arrays.items():
-            for tag, series in _columns(f"{part}/{name}", values, names):
-                found[tag] = (steps, series)
-    return found
+class TensorBoardLog:
+    """An event file, to which records are added: a process that is killed leaves whole ones."""
 
+    def __init__(self, root: Path, run: RunFolder, rows: Sequence[Row]) -> None:
+        folder, now = root / FOLDER / run.name, time.time()
+        before = sorted(folder.glob("events.*"))
+        self._done = folder / "complete"
+        self._done.unlink(missing_ok=True)
+        end = _end_of(rows, before[0]) if len(before) == 1 else None
+        if end is not None:  # the same file goes on, so that a TensorBoard that has it open does
+            self._path = before[0]
+            with atomic.explain_errors(self._path):
+                os.truncate(self._path, end)
+            return
+        self._path = folder / file_name(now)
+        content = version(now) + _records(rows, now)
+        atomic.write(self._path, lambda file: file.write(content))
+        for path in before:
+            path.unlink(missing_ok=True)
 
-def write_series(
-    folder: str | os.PathLike[str], series: Series, wall_time: float | None = None
-) -> Path:
-    """Write whole curves, `{tag: (steps, values)}`, as one file; what was recorded long ago."""
-    wall_time = time.time() if wall_time is None else wall_time
-    by_step: dict[int, dict[str, float]] = {}
-    for tag, (steps, values) in series.items():
-        if len(steps) != len(values):
-            raise BadInput(f"{tag!r} has {len(steps)} steps and {len(values)} values")
-        for step, value in zip(steps, values, strict=True):
-            by_step.setdefault(int(step), {})[tag] = value
-    records = [scalars_at(step, by_step[step], wall_time) for step in sorted(by_step)]
-    content = version(wall_time) + b"".join(records)
-    path = Path(folder) / file_name(wall_time)
-    atomic.write(path, lambda file: file.write(content))
-    return path
+    @staticmethod
+    def is_complete(root: Path, run: RunFolder) -> bool:
+        """Whether a log was closed at the run's end."""
+        return (root / FOLDER / run.name / "complete").exists()
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Add records in one piece."""
+        # a file that is gone is another worker's, which has taken over, or was removed by hand
+        with atomic.explain_errors(self._path), contextlib.suppress(FileNotFoundError):
+            handle = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(handle, _records(rows, time.time()))
+            finally:
+                os.close(handle)
+
+    def close(self, end: End) -> None:
+        """Say that it is whole."""
+        if end == "complete":
+            atomic.write(self._done, lambda file: file.write(b""))
 
 
 def file_name(wall_time: float) -> str:
     """TensorBoard looks for `tfevents`, and reads the files of a folder in this order."""
     host = socket.gethostname().replace(os.sep, "-") or "host"
-    return f"events.out.tfevents.{int(wall_time):010d}.{host}.{os.getpid()}.{secrets.token_hex(4)}"
+    return f"events.out.tfevents.{wall_time:017.6f}.{host}.{os.getpid()}.{secrets.token_hex(4)}"
 
 
 def version(wall_time: float) -> bytes:
@@ -99,13 +100,19 @@ def record(data: bytes) -> bytes:
     return length + _checksum(length) + data + _checksum(data)
 
 
-def _columns(
-    tag: str, values: np.ndarray, names: dict[str, list[str]]
-) -> list[tuple[str, list[float]]]:
-    if values.ndim == 1:
-        return [(tag, values.tolist())]
-    entries = names[tag.rsplit("/", 1)[-1]]
-    return [(f"{tag}/{entry}", values[:, i].tolist()) for i, entry in enumerate(entries)]
+def _end_of(rows: Sequence[Row], path: Path) -> int | None:
+    """Where these rows end in a file; None if it does not begin with them, whenever written."""
+    data, at = path.read_bytes(), len(version(0.0))
+    for row in rows:
+        wanted = _records([row], 0.0)
+        if data[at + _AFTER_TIME : at + len(wanted) - 4] != wanted[_AFTER_TIME:-4]:
+            return None
+        at += len(wanted)
+    return at
+
+
+def _records(rows: Sequence[Row], wall_time: float) -> bytes:
+    return b"".join(scalars_at(step, row, wall_time) for step, row in rows)
 
 
 def _value(tag: str, value: float) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.loading import load, read_toml
+from clew.plugins import use_modules
 from clew.store.canonical import plain
 from clew.suite.suite import Block, Suite
 from clew.validate import BadInput
@@ -23,6 +24,8 @@ class SuiteFile:
     """That of the file, if not given."""
     about: str = ""
     share: bool = False
+    modules: list[str] = dataclasses.field(default_factory=list)
+    """Of the user's own, installed or beside the file; they register what the blocks name."""
     knobs: Table = dataclasses.field(default_factory=dict)
     """Of all blocks that do not say otherwise."""
     settings: Table = dataclasses.field(default_factory=dict)
@@ -34,16 +37,17 @@ def read_suite(path: Path) -> Suite:
     """The suite that a file declares, validated whole."""
     declared = read_toml(path)
     try:
-        return parse_suite(declared, path.stem)
+        return parse_suite(declared, path.stem, path.parent)
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
 
 
-def parse_suite(declared: Table, name: str) -> Suite:
+def parse_suite(declared: Table, name: str, folder: Path = Path()) -> Suite:
     """The suite that a mapping declares: [[block]] tables, and what all of them share."""
     if not declared.get("block") and "blocks" not in declared:
         raise BadInput("block is missing; a suite has at least one [[block]] table")
     file = load(declared, SuiteFile, "the suite")
+    use_modules(file.modules, folder)
     return Suite(
         name=file.name or name,
         about=file.about,

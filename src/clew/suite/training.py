@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from clew.learner.checkpoint import Named
 from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
 from clew.store.canonical import JsonObject
-from clew.suite.planning import SPENT, PackSpec
+from clew.suite.logs import Kind, PackLogs, Row, rows_of
+from clew.suite.planning import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
-from clew.suite.provenance import provenance
+from clew.suite.provenance import origins, provenance
+from clew.suite.resuming import RECORD, SPENT, STATE
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 
-STATE, RECORD = "state/", "record/"
 SCORES = ("bonus", "normalised")
 CHECKPOINT_EVERY = 120.0
 """Seconds of training that a crash may cost."""
@@ -32,33 +34,40 @@ def train_pack(
     stop: Stop,
     watch: OnProgress,
     checkpoint_every: float = CHECKPOINT_EVERY,
+    logs: Sequence[Kind] = (),
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
     pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
+    brought = [origins(run) for run in planned.runs]  # of now: its files may change meanwhile
     done, state, history = _resume(pack, folder)
     for run in folder.runs:
         run.begin()
-    meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))
-    watch(meter.now("compiling"))
-    saved = time.monotonic()
-    for now in periods(pack, budget, state, done):
-        history.add(now)
-        state, done = now.state, now.period
-        meter.add(now)
-        watch(meter.now("training"))
-        if done == total:
-            break
-        late = time.monotonic() - saved >= checkpoint_every
-        if late or stop.after(now.seconds):
-            folder.checkpoints.save(done, _checkpoint(state, history), lease)
-            saved = time.monotonic()
-            if stop.after(now.seconds):
-                watch(meter.now("stopped"))
-                return False
-    assert state is not None
-    _write(planned, folder, pack, state, history, lease, meter.compiled)
+    with PackLogs(logs, folder.root, folder.runs) as log:
+        log.begin(_rows(planned, history, done, state))
+        meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))
+        watch(meter.now("compiling"))
+        saved = time.monotonic()
+        for now in periods(pack, budget, state, done):
+            history.add(now)
+            state, done = now.state, now.period
+            log.write(_rows(planned, history, 1, state))
+            meter.add(now)
+            watch(meter.now("training"))
+            if done == total:
+                break
+            late = time.monotonic() - saved >= checkpoint_every
+            if late or stop.after(now.seconds):
+                folder.checkpoints.save(done, _checkpoint(state, history), lease)
+                saved = time.monotonic()
+                if stop.after(now.seconds):
+                    log.end = "stopped"
+                    watch(meter.now("stopped"))
+                    return False
+        assert state is not None
+        _write(planned, brought, folder, pack, state, history, lease, meter.compiled)
+        log.end = "complete"
     folder.checkpoints.clear()
-    watch(meter.now("finished"))
+    watch(meter.now("diverged" if np.all(np.asarray(state.diverged) >= 0) else "finished"))
     return True
 
 
@@ -88,6 +97,7 @@ def _checkpoint(state: TrainState, history: History) -> Named:
 
 def _write(
     planned: PackSpec,
+    brought: Sequence[Mapping[str, str]],
     folder: PackFolder,
     pack: Pack,
     state: TrainState,
@@ -102,11 +112,9 @@ def _write(
     for i, run in enumerate(folder.runs):
         if run.finished():
             continue  # this pack was retried for another run's sake
-        kept: JsonObject = {"provenance": about, "lease": lease}
-        curve, diagnostics = history.curve(i), history.diagnostics(i)
-        if planned.runs[i].bonus == "none":
-            # its pack's program may have a bonus for other runs: those scores are not this run's
-            diagnostics |= dict.fromkeys(SCORES, diagnostics["delivered"])
+        made = {**about, "from": brought[i]} if brought[i] else about
+        kept: JsonObject = {"provenance": made, "lease": lease}
+        curve, diagnostics = history.curve(i), _diagnostics(planned, history, i)
         kept |= {"curve": curve, "diagnostics": diagnostics}
         if (when := int(state.diverged[i])) >= 0:
             reason = f"a loss or gradient was not finite after {when} environment steps"
@@ -116,6 +124,28 @@ def _write(
         # another suite may hold the same run; the result that was there first stays
         with contextlib.suppress(Conflict):
             run.write_finished(result, agent=_actor(weights, i), **kept)
+
+
+def _diagnostics(planned: PackSpec, history: History, run: int, last: int | None = None) -> Named:
+    """Of one run; of the last periods, if a number is given."""
+    found = history.diagnostics(run, last)
+    if planned.runs[run].bonus == "none":
+        # its pack's program may have a bonus for other runs: those scores are not this run's
+        found |= dict.fromkeys(SCORES, found["delivered"])
+    return found
+
+
+def _rows(
+    planned: PackSpec, history: History, last: int, state: TrainState | None
+) -> Iterator[list[Row]]:
+    """What every run has recorded in its last periods, for logs."""
+    if state is None or not last:
+        yield from ([] for _ in planned.runs)
+        return
+    events, parts = planned.runs[0].env.event_names, list(components(state.agent))
+    for i in range(len(planned.runs)):
+        curve, diagnostics = history.curve(i, last), _diagnostics(planned, history, i, last)
+        yield rows_of(curve, diagnostics, events, parts)
 
 
 def _result(

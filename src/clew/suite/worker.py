@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.learner.program_cache import use_program_cache
+from clew.plugins import UserModule, modules_in_use, use_again
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
+from clew.suite.logs import Kind
 from clew.suite.planning import PackSpec, SuitePlan, plan
 from clew.suite.progress import OnProgress, PackProgress, ended, publishing
 from clew.suite.provenance import provenance
@@ -29,6 +31,8 @@ LOGS = "logs"
 """Folder in the store for what launchers and workers leave; results do not depend on it."""
 POLL = 2.0
 """Seconds between two looks at packs that others hold."""
+SAY_AFTER = 10.0
+"""Seconds of waiting before it is said for whom."""
 TOO_LARGE = (
     "out of memory with a single run: give it less to hold (smaller envs, steps, chunks_per_batch "
     "or memory_width), fewer workers on this device, or a device with more memory"
@@ -47,6 +51,10 @@ class WorkerConfig:
     """Seconds that a worker works for."""
     checkpoint_every: float = CHECKPOINT_EVERY
     """Seconds between checkpoints."""
+    logs: tuple[Kind, ...] = ()
+    """Logs to write while training: for TensorBoard, Weights & Biases, or both."""
+    modules: tuple[UserModule, ...] = dataclasses.field(default_factory=modules_in_use)
+    """To be imported first: they register what the suite names."""
     cache: bool = True
     """Keep compiled programs on disk, for the next worker."""
 
@@ -72,13 +80,16 @@ def run_worker(config: WorkerConfig, stop: Stop, watch: OnProgress | None = None
 
     Where nobody watches, progress goes into a log in the store.
     """
+    use_again(config.modules)
     if config.cache:
         use_program_cache()
     name = f"{socket.gethostname()}-{os.getpid()}"
     log = config.store / LOGS / "workers" / f"{name}.jsonl"
     store, watched = Store(config.store), watch or functools.partial(write_line, log)
     packs = plan(config.suite, store, config.pack_size)
-    outcome = work(store, packs, stop, watched, checkpoint_every=config.checkpoint_every)
+    outcome = work(
+        store, packs, stop, watched, checkpoint_every=config.checkpoint_every, logs=config.logs
+    )
     if watch is None:
         print(f"{name}: {outcome.left} packs left. {outcome.stopped}", flush=True)
     return outcome
@@ -92,38 +103,51 @@ def work(
     *,
     wait: bool = True,
     checkpoint_every: float = CHECKPOINT_EVERY,
+    logs: Sequence[Kind] = (),
 ) -> Outcome:
     """Train whatever is not done yet. With `wait`, stay until packs that others hold are done."""
     provenance()  # of now: a checkout may be changed while it trains
-    worker = _Worker(packs, store.claims(), stop, watch, checkpoint_every)
-    while (todo := worker.todo(store)) and not stop.reason:
-        if not worker.go_through(todo) and worker.todo(store):
+    worker = _Worker(store, packs, store.claims(), stop, watch, checkpoint_every, logs)
+    waited = 0.0
+    while (todo := worker.todo()) and not stop.reason:
+        if worker.go_through(todo):
+            waited = 0.0
+        elif worker.todo():
             if not wait:
                 break
+            if waited >= SAY_AFTER:
+                worker.say_whom_it_waits_for()
             time.sleep(POLL)
-    left = sum(not _over(folder) for _, folder in worker.todo(store))
+            waited += POLL
+    left = sum(not _over(folder) for _, folder in worker.todo())
+    packs.clear_superseded()
     return Outcome(len(packs.packs) - left, left, stop.reason if left else "")
 
 
 @dataclasses.dataclass
 class _Worker:
+    store: Store
     plan: SuitePlan
     claims: Claims
     stop: Stop
     watch: OnProgress
     checkpoint_every: float
+    logs: Sequence[Kind]
     revision: int = 0
     left: list[tuple[PackSpec, PackFolder]] = dataclasses.field(default_factory=list)
     """Packs that have not ended, as far as this worker has seen."""
     seen: set[str] = dataclasses.field(default_factory=set)
     """Names of the packs that it has seen ended."""
+    waits: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Whom it has said that it waits for, by pack."""
 
-    def todo(self, store: Store) -> list[tuple[PackSpec, PackFolder]]:
+    def todo(self) -> list[tuple[PackSpec, PackFolder]]:
         """The packs of the newest revision of the plan that have not ended."""
+        self.store.require_present()
         self.plan.refresh()
         if self.revision != self.plan.revision:
             self.revision = self.plan.revision
-            self.left = [(pack, pack.folder(store)) for pack in self.plan.packs]
+            self.left = [(pack, pack.folder(self.store)) for pack in self.plan.packs]
         self.left = [pair for pair in self.left if pair[1].name not in self.seen]
         return self.left
 
@@ -131,6 +155,7 @@ class _Worker:
         """Train every pack that is free, one after the other; False if none was."""
         busy = False
         for pack, folder in todo:
+            self.store.require_present()
             lease = None if _over(folder) else self.claims.take(folder.name)
             if lease is not None:
                 busy = True
@@ -147,14 +172,27 @@ class _Worker:
                 break
         return busy
 
+    def say_whom_it_waits_for(self) -> None:
+        """Once for every pack and holder."""
+        for pack, folder in self.left:
+            owner = self.claims.holder(folder.name)
+            unknown = f"a worker that is replaced after {self.claims.stale:g} s of silence"
+            holder = str(owner or unknown)
+            if self.waits.get(folder.name) != holder:
+                self.waits[folder.name] = holder
+                self.watch(PackProgress(folder.name, "waiting", 0, pack.periods, holder=holder))
+
     def settle(self, pack: PackSpec, folder: PackFolder, lease: Lease) -> None:
         """Bring a pack to its end, good or bad, unless there is a reason to stop."""
         if _over(folder):
             return  # somebody was quicker
         folder.sweep()
-        watch = publishing(lease, self.watch)
+        if self.plan.regroup(pack):
+            publishing(lease, lambda _: None)(ended(folder.name, "split", pack.periods))
+            return
+        watch = publishing(lease, self.watch, [run.name for run in folder.runs])
         try:
-            train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every)
+            train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every, self.logs)
             return
         except LeaseLost:
             return  # somebody else has it, and will finish it
@@ -173,7 +211,7 @@ class _Worker:
                 return
             # one pack's failure is recorded, and the others go on
             _fail(folder, lease, f"{TOO_LARGE} ({reason})" if too_large else reason, told)
-        watch(ended(folder.name, "failed", pack.periods))
+            watch(ended(folder.name, "failed", pack.periods))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -197,6 +235,7 @@ def _over(folder: PackFolder) -> bool:
 def write_line(log: Path, progress: PackProgress) -> None:
     """Add a line to the log. A full disk is no error here: the store will report it."""
     with contextlib.suppress(OSError):
-        log.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (log.parent.parent, log.parent):  # not the store itself, if it is gone
+            folder.mkdir(exist_ok=True)
         with open(log, "a", encoding="utf-8") as file:
             file.write(json.dumps({"time": time.time(), **progress.plain()}) + "\n")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from clew.machines import Begin, Branch, Edge, Labelling, Pomdp, PomdpRM, RewardMachine
 from clew.machines.formats import FIRST
 from clew.machines.formats.cassandra.parser import RESERVED
+from clew.machines.model.ends import ENDS
 
 WORDS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,6}", fullmatch=True).filter(
     lambda word: word not in RESERVED
@@ -72,7 +73,9 @@ def pomdps(draw: st.DrawFn) -> Pomdp:
             Branch(*places[i], p, draw(st.fractions())) for i, p in draw(laws(n * m)).items()
         )
 
-    ends = draw(st.booleans())
+    ends = n > 1 and draw(st.booleans())
+    # no episode begins where it ends
+    begins = places[m:] if ends else places
     values: Any = st.recursive(
         TEXT | st.integers() | st.booleans() | st.none() | st.fractions(),
         lambda inner: st.lists(inner, max_size=2).map(tuple),
@@ -82,13 +85,15 @@ def pomdps(draw: st.DrawFn) -> Pomdp:
         draw(_distinct(n)),
         draw(_distinct(k)),
         draw(_distinct(m)),
-        tuple(Begin(*places[i], p) for i, p in draw(laws(n * m)).items()),
+        tuple(Begin(*begins[i], p) for i, p in draw(laws(len(begins))).items()),
         tuple(tuple(branches(s) for _ in range(k)) for s in range(n)),
         draw(st.fractions(Fraction(1, 10**6), Fraction(10**6 - 1, 10**6))),
         frozenset({0}) if ends else frozenset(),
         draw(st.dictionaries(TEXT, st.tuples(*[values] * n), max_size=2)),
         draw(TEXT),
         tuple(draw(st.lists(TEXT, max_size=2))),
+        draw(st.sampled_from(ENDS)),
+        draw(st.integers(0, 99)),
     )
 
 

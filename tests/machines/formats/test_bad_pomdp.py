@@ -48,7 +48,7 @@ R: * : a : * : * 1.0
         ("T: * identity", "T: * : a identity", (7, 10), "identity", "'uniform' or 'reset'"),
         ("T: * identity", "T: *\n1 0 0", (8, 5), "0", "4 numbers"),
         ("T: * identity", "T: *\n1 0 0 1 0", (8, 9), "0", "the next statement"),
-        ("T: * identity", "T: *\n1 0 -1 1", (8, 5), "-", "a number"),
+        ("T: * identity", "T: *\n1 0 -1 1", (8, 5), "-", "0 to 1"),
         ("T: * identity", "T: *\n1 0 2 1", (8, 5), "2", "0 to 1"),
         ("T: * identity", "T: *\n1 0 0.5 0.4", (7, 1), None, "exactly 1"),
         ("T: * identity", "T: *\n1 0 0.0.1 1", (8, 5), "0.0.1", "a number"),
@@ -86,7 +86,7 @@ def test_the_good_one_is_good() -> None:
         (GOOD.replace("states: a b", "states: 999999999999"), "999,999,999,999 states"),
         (GOOD.replace("observations: p q", "observations: 99999999"), "99,999,999 observations"),
         (GOOD.replace("a b", "900").replace("x y", "900").replace(": a :", ": 0 :"), "cells"),
-        (GOOD + "T: * uniform\n" * 4_000, "cells"),
+        (GOOD + "T: * uniform\n" * 9_000, "cells"),
     ],
     ids=["states", "observations", "cells", "work"],
 )

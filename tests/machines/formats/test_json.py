@@ -49,7 +49,7 @@ def _line_of(part: str) -> int:
         ('"version": 1', '"version": 2', "1"),
         ('"version": 1', '"version": true', "a whole number"),
         ('"kind": "pomdp with reward machine"', '"kind": "dfa"', "'reward machine'"),
-        ('"9/10"', '"1"', "a fraction above 0 and below 1"),
+        ('"9/10"', '"3/2"', "between 0 and 1"),
         ('"9/10"', '"0.9"', 'text such as "3/8"'),
         ('"9/10"', '"9/0"', 'text such as "3/8"'),
         ('"9/10"', "null", "a string"),

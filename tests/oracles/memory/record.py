@@ -1,4 +1,5 @@
-"""Records what public recurrent memories compute: `python -m tests.oracles.memory.record`.
+"""Records what public recurrent memories compute: `python -m tests.oracles.memory.record`, or
+with the names of some of the files.
 
 The references cast to float32 in places. Those casts are lifted here to float64, so that a test
 can be strict, and the same run as the reference ships it is checked to be within rounding.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from types import ModuleType
@@ -17,26 +19,38 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from tests.oracles.memory import gated_delta, mamba2, retention, torch_rnn
+from tests.oracles.memory import (
+    ffm,
+    gated_delta,
+    gtrxl,
+    lru,
+    mamba2,
+    min_gru,
+    mlstm,
+    retention,
+    torch_rnn,
+)
 from tests.oracles.memory.recurrences import GOLDEN, gaps
 
-ORACLES = (torch_rnn, mamba2, gated_delta, retention)
-VERSIONS = {package: version(package) for package in ("torch", "transformers", "torchscale")}
+ORACLES = (torch_rnn, mamba2, gated_delta, retention, gtrxl, lru, min_gru, ffm, mlstm)
+PACKAGES = ("torch", "transformers", "torchscale")
+"""Whose versions are recorded, unless an oracle names its own."""
+LIFTED = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 ROUNDING = 2e-5
 
 
 class _Lifted(TorchFunctionMode):
-    """Reads every mention of float32 as float64."""
+    """Reads every mention of float32 as float64, and of complex numbers alike."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.Tensor.float:
             func = torch.Tensor.double
-        args = [torch.float64 if arg is torch.float32 else arg for arg in args]
-        named = {
-            key: torch.float64 if value is torch.float32 else value
-            for key, value in (kwargs or {}).items()
-        }
-        return func(*args, **named)
+        named = {key: _lifted(value) for key, value in (kwargs or {}).items()}
+        return func(*map(_lifted, args), **named)
+
+
+def _lifted(value: Any) -> Any:
+    return LIFTED.get(value, value) if isinstance(value, torch.dtype) else value
 
 
 @contextlib.contextmanager
@@ -72,7 +86,7 @@ def _record(oracle: ModuleType, name: str, seed: int) -> None:
     apart = max(float(np.abs(outputs[key] - shipped[key]).max()) for key in outputs)
     assert apart < ROUNDING, f"{name}: lifting casts changed {apart:.1e}"
     header = config | {
-        "versions": VERSIONS,
+        "versions": {each: version(each) for each in getattr(oracle, "PACKAGES", PACKAGES)},
         "weights": list(weights),
         "inputs": list(inputs),
         "outputs": list(outputs),
@@ -90,7 +104,8 @@ def main() -> None:
     torch.set_num_threads(1)
     for oracle in ORACLES:
         for seed, name in enumerate(oracle.CASES):
-            _record(oracle, name, seed)
+            if name in (sys.argv[1:] or oracle.CASES):
+                _record(oracle, name, seed)
     total = sum(path.stat().st_size for path in GOLDEN.glob("*.npz"))
     print(f"{total / 1e3:.0f} kB in all")
 

@@ -7,6 +7,7 @@ Each function takes a golden file's config and arrays and returns the file's out
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,135 @@ def _chunkwise(
     return np.stack(os, 1)
 
 
+def gtrxl(config: dict[str, Any], a: Arrays) -> Arrays:
+    width, heads, window = config["width"], config["heads"], config["window"]
+    rate = 10000.0 ** (-np.arange(0, width, 2) / width)
+
+    def linear(name: str, x: np.ndarray) -> np.ndarray:
+        return x @ a[f"{name}.weight"].T + a.get(f"{name}.bias", 0.0)
+
+    def norm(name: str, x: np.ndarray) -> np.ndarray:
+        normed = rms(x - x.mean(-1, keepdims=True), config["layer_norm_eps"])
+        return normed * a[f"{name}.weight"] + a[f"{name}.bias"]
+
+    def gate(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        r = sigmoid(linear(f"{name}.Wr", y) + linear(f"{name}.Ur", x))
+        z = sigmoid(linear(f"{name}.Wz", y) + linear(f"{name}.Uz", x) - a[f"{name}.bg"])
+        return (1 - z) * x + z * np.tanh(linear(f"{name}.Wg", y) + linear(f"{name}.Ug", r * x))
+
+    def unroll(past: list[np.ndarray]) -> np.ndarray:
+        ys = []
+        for x in a["xs"].swapaxes(0, 1):
+            past = [*past, x][-window - 1 :]
+            seen = norm("layernorm1", np.stack(past, 1))
+            angle = np.arange(len(past))[::-1, None] * rate
+            p = np.concatenate((np.sin(angle), np.cos(angle)), -1)
+            q = linear("attention.attention_q.0", seen[:, -1]).reshape(len(x), heads, -1)
+            k, v = np.split(linear("attention.attention_kv.0", seen), 2, -1)
+            k, v = (part.reshape(*part.shape[:2], heads, -1) for part in (k, v))
+            r = linear("attention.project_pos.0", p).reshape(len(past), heads, -1)
+            score = np.einsum("bhd,bjhd->bhj", q + a["u"], k)
+            score = (score + np.einsum("bhd,jhd->bhj", q + a["v"], r)) / q.shape[-1] ** 0.5
+            weight = np.exp(score - score.max(-1, keepdims=True))
+            weight /= weight.sum(-1, keepdims=True)
+            o = np.einsum("bhj,bjhd->bhd", weight, v).reshape(len(x), -1)
+            e = gate("gate1", x, np.maximum(linear("attention.project.0", o), 0))
+            hidden = np.maximum(linear("mlp.0.0", norm("layernorm2", e)), 0)
+            ys.append(gate("gate2", e, np.maximum(linear("mlp.2.0", hidden), 0)))
+        return np.stack(ys, 1)
+
+    ys = unroll(list(a["initial_inputs"].swapaxes(0, 1)))
+    return {"ys": ys, "ys_steps": ys, "ys_fresh": unroll([])}
+
+
+def lru(config: dict[str, Any], a: Arrays) -> Arrays:
+    decay = np.exp(-np.exp(a["nu_log"]) + 1j * np.exp(a["theta_log"]))
+    b, c = (a[f"{name}_re"] + 1j * a[f"{name}_im"] for name in "BC")
+
+    def unroll(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ys = []
+        for x in a["xs"].swapaxes(0, 1):
+            s = decay * s + np.exp(a["gamma_log"]) * (x @ b.T)
+            ys.append((s @ c.T).real + a["D"] * x)
+        return np.stack(ys, 1), s
+
+    def gated(y: np.ndarray) -> np.ndarray:
+        erf = np.vectorize(math.erf)(y / 2**0.5)
+        value, gate = np.split(y * (1 + erf) / 2 @ a["glu/weight"].T + a["glu/bias"], 2, -1)
+        return value * sigmoid(gate)
+
+    start = a["initial_re"] + 1j * a["initial_im"]
+    ys, final = unroll(start)
+    outputs = {"ys_linear": ys, "ys": gated(ys), "ys_fresh": gated(unroll(0 * start)[0])}
+    return outputs | {"final_re": final.real, "final_im": final.imag}
+
+
+def mingru(config: dict[str, Any], a: Arrays) -> Arrays:
+    def unroll(h: np.ndarray) -> Arrays:
+        ys = []
+        for x in a["xs"].swapaxes(0, 1):
+            candidate, gate = np.split(x @ a["to_hidden_and_gate/weight"].T, 2, -1)
+            g = np.where(candidate >= 0, candidate + 0.5, sigmoid(candidate))
+            h = (1 - sigmoid(gate)) * h + sigmoid(gate) * g
+            ys.append(h @ a["to_out/weight"].T)
+        return {"ys": np.stack(ys, 1), "final_h": h}
+
+    outputs = unroll(a["initial_h"])
+    outputs |= {f"{name}_steps": value for name, value in outputs.items()}
+    return outputs | {"ys_fresh": unroll(np.zeros_like(a["initial_h"]))["ys"]}
+
+
+def ffm(config: dict[str, Any], a: Arrays) -> Arrays:
+    m, out = config["memory_size"], config["out"]
+    decay = np.exp(a["ffa/a"][0, 0][:, None] + 1j * a["ffa/b"][0, 0])
+
+    def unroll(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ys = []
+        for x in a["xs"].swapaxes(0, 1):
+            pre = x @ a["pre/weight"].T + a["pre/bias"]
+            y, thru, into, show = np.split(pre, (m, m + out, 2 * m + out), -1)
+            s = decay * s + (y * sigmoid(into))[..., None]
+            z = np.stack((s.real, s.imag), -1).reshape(len(x), -1) @ a["mix/weight"].T
+            z = z + a["mix/bias"]
+            z = rms(z - z.mean(-1, keepdims=True), config["layer_norm_eps"])
+            ys.append(z * sigmoid(show) + thru * (1 - sigmoid(show)))
+        return np.stack(ys, 1), s
+
+    start = a["initial_re"] + 1j * a["initial_im"]
+    ys, final = unroll(start)
+    outputs = {"ys": ys, "ys_steps": ys, "ys_fresh": unroll(0 * start)[0]}
+    return outputs | {"final_re": final.real, "final_im": final.imag}
+
+
+def mlstm(config: dict[str, Any], a: Arrays) -> Arrays:
+    heads, cap = config["num_heads"], config["gate_soft_cap"]
+
+    def unroll(c: np.ndarray, n: np.ndarray, m: np.ndarray, eps: float) -> Arrays:
+        ys = []
+        for x in a["xs"].swapaxes(0, 1):
+            q, k, v = ((x @ a[f"{p}/weight"].T).reshape(len(x), heads, -1) for p in "qkv")
+            i, f = (x @ a[f"{p}gate_preact/weight"].T + a[f"{p}gate_preact/bias"] for p in "if")
+            i, f = (cap * np.tanh(gate / cap)[..., None] for gate in (i, f))
+            before, log_f = m, -softplus(-f)
+            m = np.maximum(log_f + before, i)
+            keep, write = np.exp(log_f + before - m), np.exp(i - m)
+            c = keep[..., None] * c + write[..., None] * k[..., None] * v[:, :, None, :]
+            n = keep * n + write * k
+            q = q / q.shape[-1] ** 0.5
+            weight = np.maximum(np.abs((q * n).sum(-1, keepdims=True)), np.exp(-m)) + eps
+            h = np.einsum("bhkv,bhk->bhv", c, q) / weight
+            h = rms(h - h.mean(-1, keepdims=True), config["norm_eps"]).reshape(len(x), -1)
+            h = sigmoid(x @ a["ogate_preact/weight"].T) * h * a["multihead_norm/weight"]
+            ys.append(h @ a["out_proj/weight"].T)
+        return {"ys": np.stack(ys, 1), "final_c": c, "final_n": n, "final_m": m}
+
+    start = [a[f"initial_{part}"] for part in "cnm"]
+    whole = unroll(*start, 0.0)
+    fresh = unroll(*map(np.zeros_like, start), 0.0)["ys"]
+    shipped = unroll(*start, config["eps"])["ys"]
+    return whole | {"ys_steps": whole["ys"], "ys_fresh": fresh, "ys_shipped": shipped}
+
+
 RECURRENCES: dict[str, Callable[[dict[str, Any], Arrays], Arrays]] = {
     "gru": gru,
     "lstm": lstm,
@@ -252,6 +382,11 @@ RECURRENCES: dict[str, Callable[[dict[str, Any], Arrays], Arrays]] = {
     "gated-delta-net": gated_delta_net,
     "retention": retention,
     "retention-default": retention,
+    "gtrxl": gtrxl,
+    "lru": lru,
+    "mingru": mingru,
+    "ffm": ffm,
+    "mlstm": mlstm,
 }
 
 

@@ -21,10 +21,11 @@ EXPECTED = {
     "null": "change nothing that matters",
 }
 NOTE = (
-    "A proof is about the reward and its best policies, in the world as enumerated, without its "
-    "time limit; it does not look at learning. 'Null' by redundancy, or for a dense and "
-    "well-ranked reward, is a theorem; that unsupervised memory means amplify, and supervised "
-    "memory with misranked actions equalise, is the study's reading of its experiments."
+    "A proof is about the reward and its best policies, in the world as enumerated; what was left "
+    "out stands beside it. It does not look at learning. Only 'null' by redundancy is a theorem; "
+    "that a supervised and well-ranked reward leaves nothing to a bonus, that unsupervised memory "
+    "means amplify, and supervised memory with misranked actions equalise, is the study's reading "
+    "of its experiments."
 )
 
 
@@ -101,8 +102,9 @@ def in_brief(finding: TaskVerdict) -> str:
     """One sentence, which says of what it was proved."""
     if finding.summary is None:
         return "Nothing was proved."
+    how = "Found on sampled levels" if finding.summary.get("draws") else "Proved"
     return (
-        f"Proved of {_where(finding)}: the reward is {_reward_is(finding)}. "
+        f"{how} of {_where(finding)}: the reward is {_reward_is(finding)}. "
         f"Expected of a bonus: {EXPECTED.get(_expected(finding), 'nothing, as it is undecided')}."
     )
 
@@ -119,6 +121,8 @@ def in_words(finding: TaskVerdict) -> str:
     if free:
         said.append(f"It never supervises {listed(free)}.")
     said.append(f"Expected effect of a bonus: {_expected(finding)}.")
+    if finding.summary.get("advice"):
+        said.append(_sentence(finding.summary["advice"]))
     said += [_sentence(reason) for reason in finding.summary["reasons"]]
     if finding.smaller:
         said.append(f"The task itself was not decided: {_sentence(finding.refused)}")
@@ -138,7 +142,8 @@ def _where(finding: TaskVerdict) -> str:
         return "—"
     about = finding.summary
     size = f"{about['states']:,} states, γ = {about['discount']}"
-    size = "; ".join([size, *about.get("notes", [])])
+    notes = [note for note in about.get("notes", []) if not note.startswith("of a smaller")]
+    size = "; ".join([size, *notes])
     if not finding.smaller:
         return f"the world itself ({size})"
     chosen = ", ".join(f"{name}={json.dumps(v)}" for name, v in finding.smaller.items())

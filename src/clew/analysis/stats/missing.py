@@ -14,7 +14,7 @@ class Gaps:
     """Runs that the averages leave out."""
 
     runs: pd.DataFrame
-    """Arm, seed and status of each: diverged, failed, running or missing."""
+    """Arm, seed and status of each: diverged, failed, unfinished, running or missing."""
     finished: int
     expected: int
 

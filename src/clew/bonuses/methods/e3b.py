@@ -10,41 +10,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Transitions
 from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
+from clew.bonuses.dynamics import Features, InverseDynamics, train_epoch
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
-from clew.layers import Mlp, mlp
 from clew.validate import one_of, positive_number, whole_number
-
-Features = Float[Array, "*batch feature"]
-
-
-class InverseDynamics(eqx.Module):
-    """Predicts the action from the features of the observations before and after it."""
-
-    features: Mlp
-    action: Mlp
-
-    def loss(
-        self,
-        observations: Observations,
-        obs: Shaped[Array, "pair ..."],
-        action: Int[Array, " pair"],
-        next_obs: Shaped[Array, "pair ..."],
-        weight: Float[Array, " pair"] | None = None,
-    ) -> Float[Array, ""]:
-        """Cross-entropy of the action; the mean of all pairs, or of those with a `weight`."""
-        before, after = (
-            observations.through(self.features, each, linear_first=True) for each in (obs, next_obs)
-        )
-        logits = self.action(jnp.concatenate((before, after), -1))
-        errors = optax.softmax_cross_entropy_with_integer_labels(logits, action)
-        if weight is None:
-            return errors.mean()
-        return (errors * weight).sum() / jnp.maximum(weight.sum(), 1)
 
 
 class E3BState(NamedTuple):
@@ -54,9 +27,6 @@ class E3BState(NamedTuple):
     optimiser: optax.OptState
     root: Float[Array, "env feature feature"]
     """R with C⁻¹ = R Rᵀ."""
-
-
-ModelAndOptimiser = tuple[InverseDynamics, optax.OptState]
 
 
 @register("e3b")
@@ -109,12 +79,7 @@ class E3B(Bonus[E3BState]):
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> E3BState:
         """Random features; C is `ridge` times the identity."""
-        features_key, action_key = jax.random.split(key)
-        actions = len(observations.env.action_names)
-        model = InverseDynamics(
-            mlp(features_key, observations.size, *[self.hidden] * self.layers, self.features),
-            mlp(action_key, 2 * self.features, self.hidden, actions),
-        )
+        model = InverseDynamics.init(key, observations, self.hidden, self.layers, self.features)
         root = self._initial_root
         optimiser = self._adam.init(eqx.filter(model, eqx.is_array))
         return E3BState(model, optimiser, jnp.broadcast_to(root, (envs, *root.shape)))
@@ -124,7 +89,7 @@ class E3B(Bonus[E3BState]):
     ) -> tuple[E3BState, Float[Array, "time env"]]:
         """Score each next observation against the observations of its episode before it."""
         before, after = (
-            observations.through(state.model.features, obs, linear_first=True)
+            state.model.look(observations, obs)
             for obs in (transitions.obs, scored_obs(self.boundary, transitions))
         )
 
@@ -148,23 +113,14 @@ class E3B(Bonus[E3BState]):
         key: PRNGKeyArray,
     ) -> E3BState:
         """One epoch over the rollout's pairs; a pair is one step, so none spans two episodes."""
-        steps = (transitions.obs, transitions.action, transitions.next_obs)
-        if not self.last_pairs:
-            steps += ((~last_steps(transitions)).astype(jnp.float32),)
-        pairs = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), steps)
-        n = transitions.action.size
-        batch = min(self.batch, n)
-        order = jax.random.permutation(key, n)[: n - n % batch].reshape(-1, batch)
+        kept = None if self.last_pairs else (~last_steps(transitions)).astype(jnp.float32)
 
-        def minibatch(carry: ModelAndOptimiser, chosen: Array) -> tuple[ModelAndOptimiser, None]:
-            model, optimiser = carry
-            batch = jax.tree.map(lambda leaf: leaf[chosen], pairs)
-            grads = jax.grad(lambda model: model.loss(observations, *batch))(model)
-            updates, optimiser = self._adam.update(grads, optimiser)
-            return (eqx.apply_updates(model, updates), optimiser), None
+        def loss(model: InverseDynamics, *pairs: Array) -> Float[Array, ""]:
+            return model.loss(observations, *pairs)
 
-        start = (state.model, state.optimiser)
-        (model, optimiser), _ = jax.lax.scan(minibatch, start, order)
+        model, optimiser = train_epoch(
+            loss, state.model, state.optimiser, self._adam, transitions, self.batch, key, kept
+        )
         return E3BState(model, optimiser, state.root)
 
     @property

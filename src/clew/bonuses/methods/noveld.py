@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -14,23 +13,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.bonuses.base import Bonus, Transitions
 from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
+from clew.bonuses.distillation import Distillation
 from clew.bonuses.registry import register
 from clew.bonuses.visits import Visits
 from clew.envs.observations import Observations
-from clew.layers import Mlp, mlp
+from clew.layers import Mlp
 from clew.validate import one_of, positive_number, whole_number
-
-
-class Distillation(eqx.Module):
-    """Random network distillation: the predictor learns the target on visited observations."""
-
-    target: Mlp
-    predictor: Mlp
-
-    def error(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch"]:
-        """Mean squared error over the features."""
-        wanted = jax.lax.stop_gradient(self.target)(x)
-        return ((self.predictor(x) - wanted) ** 2).mean(-1)
 
 
 class NovelDState(NamedTuple):
@@ -81,8 +69,7 @@ class NovelD(Bonus[NovelDState]):
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> NovelDState:
         """Two different random networks."""
         sizes = (observations.size, *[self.hidden] * self.layers, self.features)
-        both = jax.vmap(lambda key: mlp(key, *sizes))(jax.random.split(key))
-        networks = Distillation(*(jax.tree.map(itemgetter(i), both) for i in range(2)))
+        networks = Distillation.init(key, *sizes)
         optimiser = self._adam.init(eqx.filter(networks.predictor, eqx.is_array))
         return NovelDState(networks, optimiser, Visits.empty(observations.env, envs))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from json import dumps
 from pathlib import Path
 
@@ -15,15 +16,20 @@ from clew.cli.classification_text import (
     about_profile,
     about_verdict,
     diagnosis_words,
+    headline,
 )
 from clew.cli.parsing import Subject
 from clew.cli.registry import register
+from clew.envs.registry import hosted
 from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, examine, from_env, gallery
 from clew.machines import classify as decide
-from clew.machines.deciding.classify import POSTERIORS, Classification, summary
+from clew.machines.deciding.classify import POSTERIORS, Classification, notes, summary
 from clew.machines.deciding.examine import machine_summary
 from clew.machines.draw import FORMATS, to_file
 from clew.machines.formats import read
+from clew.machines.formats.text import Limits
+from clew.machines.model.ends import with_end
+from clew.machines.model.pomdp import End
 from clew.validate import BadInput, hint, listing, one_of
 
 DRAWN = 60
@@ -38,6 +44,8 @@ def classify(
     json: bool = False,
     draw: Path | None = None,
     machine: Path | None = None,
+    end: End = "stops",
+    renormalise: bool = False,
 ) -> None:
     """Decide what a reward forces memory to keep, and what a bonus is expected to do.
 
@@ -48,14 +56,19 @@ def classify(
         json: Print one JSON object instead of words.
         draw: Write a picture of the machine that the answer rests on to this .svg, .pdf, .png or
             .dot file.
+        end: What holds once an episode is over. stops: the step that ends it pays last, and every
+            machine pays nothing afterwards. absorbing: terminal states are states like any other,
+            where machines may still pay. hidden: the same, and the end cannot be seen.
+        renormalise: Divide the probabilities of a file by their sum where that is off by rounding.
         machine: Check a reward machine of your own (.txt, .json): does it encode the reward, is it
             perfect, which histories does it confuse?
     """
     if draw is not None:
         one_of("draw's ending", draw.suffix.lower(), FORMATS)
-    model = load(what, dict(_pair(text) for text in options))
+    model = load(what, dict(_pair(text) for text in options), renormalise)
     if isinstance(model, RewardMachine):
         raise BadInput(f"{what!r} holds a machine without a POMDP: there is nothing to classify")
+    model = under(model, end)
     if machine is not None:
         model = _with_machine(model, machine)
     pomdp = model.pomdp if isinstance(model, PomdpRM) else model
@@ -73,12 +86,30 @@ def classify(
         _draw(draw, model.machine if isinstance(model, PomdpRM) else None, answer)
 
 
-def load(what: str, options: dict[str, object]) -> Pomdp | PomdpRM | RewardMachine:
+def under(model: Pomdp | PomdpRM, end: End) -> Pomdp | PomdpRM:
+    """The model under a convention of the end."""
+    if isinstance(model, Pomdp):
+        return with_end(model, end)
+    return replace(model, pomdp=with_end(model.pomdp, end))
+
+
+def load(
+    what: str, options: dict[str, object], renormalise: bool = False
+) -> Pomdp | PomdpRM | RewardMachine:
     """A model by file, by name in the gallery, or by the name of a world."""
     if Path(what).is_file():
-        return read(what)
+        if options:
+            raise BadInput(f"{what!r} is a file, which has no options; leave out --options")
+        model = read(what, Limits(renormalise=renormalise))
+        if renormalise and Path(what).suffix.lower() != ".pomdp":
+            raise BadInput(f"--renormalise is for .POMDP files; {what!r} is not one")
+        return model
+    if renormalise:
+        raise BadInput(f"--renormalise is for files; {what!r} is not one")
     if what in gallery.names():
         return gallery.make(what, **options)
+    if hosted(what):
+        return from_env(what, None, **options)
     if what in envs.names():
         named = {key: str(options.pop(key)) for key in ("reward", "discount") if key in options}
         return from_env(envs.make(what, **options), None, **named)
@@ -101,13 +132,15 @@ def report(console: Console, answer: Classification) -> None:
     """The answers in words."""
     pomdp = answer.pomdp
     console.print(f"[bold]{escape(pomdp.name)}[/bold]")
+    console.print(escape(headline(answer)), highlight=False)
+    console.print()
     console.print(
         f"{len(pomdp.states):,} states, {len(pomdp.actions)} actions, "
         f"{len(pomdp.observations)} observations, γ = {pomdp.discount}; {answer.beliefs}",
         highlight=False,
     )
-    for note in pomdp.notes:
-        console.print(f"[dim]{escape(note)}[/dim]")
+    for note in notes(pomdp):
+        console.print(f"[dim]{escape(note)}[/dim]", highlight=False)
     console.print()
     for line in about_verdict(answer):
         console.print(escape(line), highlight=False)

@@ -32,7 +32,7 @@ def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
 
     Args:
         what: A name, for all about it, gymnasium:ID too; or environments, rewards, architectures,
-            bonuses, suites, knobs or settings. If not given, an overview.
+            bonuses, suites, latents, knobs or settings. If not given, an overview.
         json: Print one JSON object.
     """
     entries = [*listed_as(what), *listed()]
@@ -52,7 +52,7 @@ def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
 
 def as_plain(entries: Sequence[Listed], what: str = EVERYTHING) -> dict[str, Any]:
     """By kind and name: everything, or what has the name or is of the kind that is asked for."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {kind: {} for kind in NAMED if what in (EVERYTHING, kind)}
     for it in entries:
         if what in (EVERYTHING, it.kind, it.name, *it.rewards) or (
             what == "rewards" and it.rewards

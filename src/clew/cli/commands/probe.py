@@ -53,6 +53,7 @@ def probe(
     store: Path = Path("results"),
     episodes: int = 200,
     seed: int = 0,
+    latent: str = "",
     predictions: str | None = None,
     json: bool = False,
 ) -> None:
@@ -66,6 +67,7 @@ def probe(
         store: Folder of its results.
         episodes: Episodes of every run to replay.
         seed: Seed of the episodes, the untrained memories, the split of the data and the fits.
+        latent: What to ask instead of the worlds' own questions: a latent of `clew list`.
         predictions: Register predictions first: `study` for the published ones, or a TOML file.
         json: Print one JSON object a line instead of progress bars and a table.
     """
@@ -75,7 +77,7 @@ def probe(
     from clew.probes.probing import Protocol, probe_runs
 
     single_threaded_xla()
-    protocol = Protocol(episodes, seed)
+    protocol = Protocol(episodes, seed, latent)
     runs = find_suite(suite).runs()
     train = shlex.join(["clew", "run", suite, "--store", str(store)])
     if not store.exists():

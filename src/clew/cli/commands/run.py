@@ -25,6 +25,7 @@ def run(
     yes: bool = False,
     no_cache: bool = False,
     tensorboard: bool = False,
+    wandb: bool = False,
     json: bool = False,
     on: Literal["local", "slurm", "ray"] = "local",
     workers: int | None = None,
@@ -51,7 +52,8 @@ def run(
         dry_run: Only say what there is to do, how long it would take, and how much it would write.
         yes: Go ahead with more than 20,000 runs.
         no_cache: Neither read nor keep compiled programs in the user's cache folder.
-        tensorboard: Also write files for TensorBoard, into the store.
+        tensorboard: Log for TensorBoard while it trains, into the store.
+        wandb: Log for Weights & Biases while it trains; without an account, into the store.
         json: Print one JSON object a line instead of progress bars.
         on: Where the workers run: on this machine, or on a cluster that can reach the store.
         workers: Number of workers. If not given: 1 here and on SLURM; on Ray one for each GPU, or
@@ -67,6 +69,7 @@ def run(
     from clew.cli.training import train_here, train_on_cluster
     from clew.suite import find_suite, seconds_of
     from clew.suite.launchers import Resources, WorkerConfig
+    from clew.suite.logs import chosen
 
     resources = Resources(
         workers=workers, gpus=gpus, cpus=cpus, partition=partition, job_time=job_time, sbatch=sbatch
@@ -79,11 +82,12 @@ def run(
         time_limit=None if time_limit is None else seconds_of(time_limit),
         checkpoint_every=seconds_of(checkpoint_every, "checkpoint_every"),
         cache=not no_cache,
+        logs=chosen(tensorboard=tensorboard, wandb=wandb),
     )
     require_moderate(config.suite, yes)
     if dry_run:
         print_forecast(config, workers or 1, retry, json, on)
         return
     if on == "local":
-        sys.exit(train_here(config, workers or 1, retry, json, tensorboard))
+        sys.exit(train_here(config, workers or 1, retry, json))
     sys.exit(train_on_cluster(on, config, resources, retry, json))

@@ -12,12 +12,15 @@ from rich.table import Table
 from clew.cli.output import console_for, say
 from clew.cli.parsing import RunName
 from clew.cli.registry import register
+from clew.envs.registry import hosted
+from clew.plugins import FLAG, modules_in_use
 from clew.store import RunFolder, Store, require, world_name
 from clew.store.canonical import JsonObject
 from clew.store.names import HASH
 from clew.store.state import RunState, inspect_run
 from clew.validate import BadInput, listing, whole_number
 
+GYMNASIUM = "gymnasium:"
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
 
@@ -148,6 +151,8 @@ def _facts(about: JsonObject) -> dict[str, str]:
             "trained for": f"{result['steps']:,} steps",
         }
     if made := about.get("provenance"):
+        if isinstance(brought := made.get("from"), dict):
+            facts["from"] = ", ".join(f"{kind} {who}" for kind, who in brought.items())
         facts["made by"] = f"clew {made.get('clew')}, {made.get('commit') or 'no commit'}"
         facts["on"] = f"{made.get('device')}, jax {made.get('jax')}"
         if "seconds" in made:
@@ -165,12 +170,53 @@ def _record(
     if weights is None:
         say(console, "this store does not keep the weights of the run: there is no GIF")
         return None
+    _require_names(run)
     path = gif or Path(f"{run.name}.gif")
     say(console, "\nplaying …")
     recorded = write_episodes(path, run.config, weights, episodes, seed)
     succeeded, steps = sum(recorded.successes), sum(recorded.lengths)
     say(console, f"{path}: {succeeded} of {episodes} episodes succeeded, {steps} steps")
     return {"path": str(path), **recorded._asdict()}
+
+
+def _require_names(run: RunFolder) -> None:
+    """To play, what the run was trained with must be known here: installed, or named by the user.
+
+    A store may come from anybody: nothing is imported because it stands in one.
+    """
+    from clew.suite.schema import KINDS, REGISTRIES
+
+    config = run.config
+    for kind in KINDS:
+        name = config[kind]
+        if kind == "environment" and hosted(name):
+            _require_trusted([name, *_wrappers(config.get("environment_options"))])
+        elif name not in REGISTRIES[kind].names():
+            brought = run.provenance().get("from")
+            whose = brought.get(kind) if isinstance(brought, dict) else None
+            raise BadInput(
+                f"there is no {kind} {name!r} here, so there is no GIF; "
+                + (f"it is from {whose}: " if whose else "")
+                + f"install its package, or name its module, {FLAG} NAME"
+            )
+
+
+def _wrappers(options: object) -> list[str]:
+    given = options.get("wrappers") if isinstance(options, dict) else None
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+
+
+def _require_trusted(targets: list[str]) -> None:
+    """Refuse `module:function`, and `gymnasium:PACKAGE:ID`, of modules that nobody has named."""
+    trusted = {"gymnasium.wrappers", *(module.name for module in modules_in_use())}
+    for target in targets:
+        module, _, _ = target.removeprefix(GYMNASIUM).rpartition(":")
+        module = module.partition(":")[0]
+        if module and module not in trusted:
+            raise BadInput(
+                f"to play, this run calls {target!r}, and code that a store names is not run "
+                f"unless you name its module too; if you trust it: {FLAG} {module}"
+            )
 
 
 def _hash_begins(folder: Path, asked: str) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 from clew.cli.arm_table import print_runs
-from clew.cli.output import console_for, say
+from clew.cli.output import EXIT_FAILED, console_for, say
 from clew.cli.parsing import StorePath
 from clew.cli.progress import duration, progress_text
 from clew.cli.registry import register
@@ -22,6 +23,8 @@ SILENT = 60.0
 def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool = False) -> None:
     """Count the runs of a store by status; list arms, packs being trained, and what failed.
 
+    Exit code: 3 if something of a run is damaged or cannot be read.
+
     Args:
         store: Folder of the results.
         deep: Verify the checksums of all files too.
@@ -35,6 +38,8 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
         say(console, pack_line(pack))
     for damaged in opened.quarantined():
         say(console, f"in quarantine: {damaged}")
+    if any(row.status in ("damaged", "unreadable") for row in rows):
+        sys.exit(EXIT_FAILED)
 
 
 def pack_line(pack: UnfinishedPack) -> str:
@@ -44,6 +49,8 @@ def pack_line(pack: UnfinishedPack) -> str:
     far = ", ".join(filter(None, (periods, progress_text(progress))))
     if pack.state == "died":
         return f"its worker died: {progress.name}: {far}; the next worker goes on with it"
+    if pack.state == "unreadable":
+        return f"its lease cannot be read: {progress.name}: {far}"
     if pack.state == "stopped":
         return f"stopped: {progress.name}: {periods}"
     news = f", no news for {duration(ago)}" if ago > SILENT else ""

@@ -38,6 +38,7 @@ def train(
     yes: bool = False,
     no_cache: bool = False,
     tensorboard: bool = False,
+    wandb: bool = False,
     json: bool = False,
 ) -> None:
     """Train one arm: an environment, a reward, an architecture and a bonus, over several seeds.
@@ -65,13 +66,15 @@ def train(
         dry_run: Only say what there is to do, how long it would take, and how much it would write.
         yes: Go ahead with more than 20,000 runs.
         no_cache: Neither read nor keep compiled programs in the user's cache folder.
-        tensorboard: Also write files for TensorBoard, into the store.
+        tensorboard: Log for TensorBoard while it trains, into the store.
+        wandb: Log for Weights & Biases while it trains; without an account, into the store.
         json: Print one JSON object a line instead of progress bars.
     """
     from clew.cli.dry_run import print_forecast, require_moderate
     from clew.cli.training import train_here
     from clew.suite import Block, Suite, seconds_of
     from clew.suite.launchers import WorkerConfig
+    from clew.suite.logs import chosen
 
     block = Block(
         environment=environment,
@@ -94,12 +97,17 @@ def train(
         run.program()  # what cannot be built is refused before there is a store
     limit = None if time_limit is None else seconds_of(time_limit)
     config = WorkerConfig(
-        suite=suite, store=store, pack_size=pack_size, time_limit=limit, cache=not no_cache
+        suite=suite,
+        store=store,
+        pack_size=pack_size,
+        time_limit=limit,
+        cache=not no_cache,
+        logs=chosen(tensorboard=tensorboard, wandb=wandb),
     )
     if dry_run:
         print_forecast(config, 1, retry, json)
         return
-    sys.exit(train_here(config, 1, retry, json, tensorboard))
+    sys.exit(train_here(config, 1, retry, json))
 
 
 def parse_options(field: str, given: Sequence[str]) -> dict[str, object]:

@@ -23,6 +23,11 @@ def demand(holds: bool, what: str) -> None:
         raise Rejected(what)
 
 
+def ended(pomdp: Pomdp, state: int) -> bool:
+    """Whether nothing is seen or paid after a step into a state."""
+    return pomdp.end == "stops" and state in pomdp.terminal
+
+
 def first_filters(pomdp: Pomdp) -> dict[int, Weights]:
     """By first observation."""
     found: dict[int, Weights] = defaultdict(lambda: defaultdict(Fraction))
@@ -34,10 +39,12 @@ def first_filters(pomdp: Pomdp) -> dict[int, Weights]:
 def next_filters(
     pomdp: Pomdp, weights: Weights, action: int, only: Container[int] | None = None
 ) -> dict[int, Weights]:
-    """By next observation; if `only` some are asked for, by those."""
+    """By next observation, with the episode going on; if `only` some are asked for, by those."""
     found: dict[int, Weights] = defaultdict(lambda: defaultdict(Fraction))
     for s, weight in weights.items():
         for b in pomdp.steps[s][action]:
+            if ended(pomdp, b.state):
+                continue
             if only is None or b.observation in only:
                 found[b.observation][b.state] += weight * b.probability
     return found
@@ -51,12 +58,22 @@ def mean_reward(pomdp: Pomdp, weights: Weights, action: int) -> Fraction:
     )
 
 
-def joint_law(pomdp: Pomdp, weights: Weights, action: int) -> dict[tuple[int, Fraction], Fraction]:
-    """Pr(o', r | h, a) for weights that sum to one."""
-    law: dict[tuple[int, Fraction], Fraction] = defaultdict(Fraction)
+def joint_law(
+    pomdp: Pomdp, weights: Weights, action: int
+) -> dict[tuple[int, bool, Fraction], Fraction]:
+    """Pr(o', over, r | h, a) for weights that sum to one."""
+    law: dict[tuple[int, bool, Fraction], Fraction] = defaultdict(Fraction)
     for s, w in weights.items():
         for b in pomdp.steps[s][action]:
-            law[b.observation, b.reward] += w * b.probability
+            law[b.observation, ended(pomdp, b.state), b.reward] += w * b.probability
+    return dict(law)
+
+
+def next_law(pomdp: Pomdp, weights: Weights, action: int) -> dict[tuple[int, bool], Fraction]:
+    """Pr(o', over | h, a) for weights that sum to one."""
+    law: dict[tuple[int, bool], Fraction] = defaultdict(Fraction)
+    for (o, over, _), chance in joint_law(pomdp, weights, action).items():
+        law[o, over] += chance
     return dict(law)
 
 
@@ -144,6 +161,8 @@ def _room(product: PomdpRM) -> dict[tuple[int, int], int]:
         s, o, u = frontier.pop()
         for action, row in enumerate(product.pomdp.steps[s]):
             for b in row:
+                if ended(product.pomdp, b.state):
+                    continue
                 u2 = product.step(u, o, action, b.observation).state
                 if (after := (b.state, b.observation, u2)) not in found:
                     found.add(after)

@@ -12,10 +12,12 @@ from clew.machines.certificates.filters import (
     along,
     check_basis,
     demand,
+    ended,
     first_filters,
     joint_law,
     mean_reward,
     next_filters,
+    next_law,
 )
 
 
@@ -33,7 +35,9 @@ def check_encodes(proof: Encodes) -> None:
         left = -psi[s, o, u]
         for b in product.pomdp.steps[s][action]:
             u2, paid = product.step(u, o, action, b.observation)
-            gain = product.pomdp.discount * psi[b.state, b.observation, u2]
+            # nothing is owed once an episode is over
+            owed = 0 if ended(product.pomdp, b.state) else psi[b.state, b.observation, u2]
+            gain = product.pomdp.discount * owed
             left += b.probability * (paid + gain - b.reward)
         return left
 
@@ -69,10 +73,14 @@ def _check_tail(proof: Differs) -> None:
         mine, theirs = Fraction(0), Fraction(0)
         for b in product.pomdp.steps[s][a]:
             u2, paid = product.step(u, o, a, b.observation)
+            mine += b.probability * b.reward
+            theirs += b.probability * paid
+            if ended(product.pomdp, b.state):
+                continue
             after = (b.state, b.observation, u2)
             demand(after in proof.tail.pomdp, "the values of repeating an action are not closed")
-            mine += b.probability * (b.reward + gamma * proof.tail.pomdp[after])
-            theirs += b.probability * (paid + gamma * proof.tail.machine[after])
+            mine += b.probability * gamma * proof.tail.pomdp[after]
+            theirs += b.probability * gamma * proof.tail.machine[after]
         demand(value == mine, "a value of repeating an action is wrong")
         demand(proof.tail.machine[s, o, u] == theirs, "a value of the machine is wrong")
 
@@ -88,10 +96,11 @@ def _follow(proof: Differs, history: tuple[int, ...], last: int, machine: bool) 
         place = 2 * depth + 1
         action = history[place] if place < len(history) else last
         total = Fraction(0) if machine else mean_reward(pomdp, weights, action)
+        if machine:
+            for (o2, _), chance in next_law(pomdp, weights, action).items():
+                total += chance * product.step(u, o, action, o2).reward
         for o2, after in next_filters(pomdp, weights, action).items():
-            u2, paid = product.step(u, o, action, o2)
-            if machine:
-                total += paid * sum(after.values())
+            u2 = product.step(u, o, action, o2).state
             on_road = place + 1 < len(history) and history[place + 1] == o2
             total += pomdp.discount * onwards(after, o2, u2, depth + 1 if on_road else -1)
         return total
@@ -119,9 +128,10 @@ def check_refuted(proof: Refuted) -> None:
         o = history[-1]
         for s, w in weights.items():
             left["psi", s, o, u] -= y * w
+        for (o2, _), chance in next_law(pomdp, weights, action).items():
+            left["pay", u, product.labelling(o, action, o2)] += y * chance
         for o2, after in next_filters(pomdp, weights, action).items():
             u2 = product.step(u, o, action, o2).state
-            left["pay", u, product.labelling(o, action, o2)] += y * sum(after.values())
             for s, w in after.items():
                 left["psi", s, o2, u2] += y * w * pomdp.discount
         right += y * mean_reward(pomdp, weights, action)

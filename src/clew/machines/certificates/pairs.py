@@ -15,6 +15,7 @@ from clew.machines.certificates.filters import (
     key_of,
     mean_reward,
     next_filters,
+    next_law,
     normalised,
 )
 from clew.machines.model.pomdp import Pomdp
@@ -59,11 +60,12 @@ class _Future:
             filters = next_filters(pomdp, posterior, a)
             self.joint.append(joint_law(pomdp, posterior, a))
             self.mean.append(mean_reward(pomdp, posterior, a))
-            self.law.append({o: sum(w.values()) for o, w in filters.items()})
+            self.law.append(next_law(pomdp, posterior, a))
             keys = {o: key_of(o, normalised(w)) for o, w in filters.items()}
             self.after.append({o: place[key] for o, key in keys.items() if key in place})
         self.closed = all(
-            law.keys() == after.keys() for law, after in zip(self.law, self.after, strict=True)
+            {o for o, over in law if not over} == after.keys()
+            for law, after in zip(self.law, self.after, strict=True)
         )
 
 
@@ -118,7 +120,9 @@ def _asked(
     demand(one.closed and two.closed, "an equation leads to cells that are not listed")
     demand(one.law[action] == two.law[action], "an action that is called binding is not")
     gap = two.mean[action] - one.mean[action]
-    for o, chance in one.law[action].items():
+    for (o, over), chance in one.law[action].items():
+        if over:
+            continue  # nothing is owed once an episode is over
         c, d = (proof.class_of[each.after[action][o]] for each in (one, two))
         if c != d:
             demand((min(c, d), max(c, d)) in proof.forced, "a gap rests on one that is not forced")

@@ -13,6 +13,7 @@ from clew.machines.certificates.filters import (
     key_of,
     mean_reward,
     next_filters,
+    next_law,
     normalised,
 )
 
@@ -48,7 +49,10 @@ def check_unencodable(proof: Unencodable) -> None:
     pomdp, here, last = proof.pomdp, _after(proof), proof.history[-1]
     first, second = proof.actions
     for action in (first, second):
-        futures = [_plain(next_filters(pomdp, {s: ONE}, action)) for s in here]
+        futures = [
+            (_plain(next_filters(pomdp, {s: ONE}, action)), next_law(pomdp, {s: ONE}, action))
+            for s in here
+        ]
         demand(all(each == futures[0] for each in futures), "an action is not forgetful")
     weight: dict[Fraction, Fraction] = defaultdict(Fraction)
     parted: dict[Fraction, Fraction] = defaultdict(Fraction)

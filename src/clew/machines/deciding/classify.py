@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from clew.machines.certificates.claims import (
     Bound,
@@ -28,6 +28,7 @@ from clew.machines.deciding.quotient import compressed_machine
 from clew.machines.deciding.spaces import in_words
 from clew.machines.deciding.structure import admits
 from clew.machines.model.belief import Filter, close
+from clew.machines.model.ends import MEANING
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import PomdpRM
 from clew.validate import BadInput, whole_number
@@ -59,12 +60,15 @@ def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     """Answer all questions, and have every certificate verified."""
     whole_number("limit", limit, 1)
     beliefs = close(pomdp, limit)
-    if beliefs.finite:
-        refuse_too_many_pairs(beliefs)
     alone = one_state(pomdp)
     if alone is not None:
         pairs, verdict = none_apart(beliefs), alone
     else:
+        if beliefs.finite and (many := count_pairs(beliefs)) > PAIRS:
+            raise BadInput(
+                f"{pomdp.name} has {len(beliefs.cells):,} posteriors and {many:,} pairs of them "
+                f"that share an observation; at most {PAIRS:,} pairs are decided"
+            )
         pairs = decide_pairs(beliefs if beliefs.finite else close(pomdp, min(limit, GLIMPSE)))
         verdict = density(pairs, one_state_tried=True)
     bound = size_bound(pairs)
@@ -77,15 +81,10 @@ def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     )
 
 
-def refuse_too_many_pairs(beliefs: Filter) -> None:
-    """Say how many pairs there would be, before memory is spent on them."""
+def count_pairs(beliefs: Filter) -> int:
+    """How many pairs of posteriors there are, before memory is spent on them."""
     seen = Counter(cell.observation for cell in beliefs.cells)
-    pairs = sum(count * (count - 1) // 2 for count in seen.values())
-    if pairs > PAIRS:
-        raise BadInput(
-            f"{beliefs.pomdp.name} has {len(beliefs.cells):,} posteriors and {pairs:,} pairs of "
-            f"them that share an observation; at most {PAIRS:,} pairs are decided"
-        )
+    return sum(count * (count - 1) // 2 for count in seen.values())
 
 
 def _small_encoder(pairs: Pairs, verdict: Verdict) -> PomdpRM | None:
@@ -100,10 +99,15 @@ def _small_encoder(pairs: Pairs, verdict: Verdict) -> PomdpRM | None:
 def _finite(
     pairs: Pairs, beliefs: Filter, verdict: Verdict
 ) -> tuple[Optimal | None, Profile | None, Ranking | None, Redundancy | None, Diagnosis]:
+    why = ""
     if not beliefs.finite:
-        within = f"the filter is not finite within {len(beliefs.cells):,} posteriors"
-        reason = f"{within}: optimal play and its memory were not computed"
-        return None, None, None, None, Diagnosis("undecided", (reason,))
+        why = f"the filter is not finite within {len(beliefs.cells):,} posteriors"
+    elif (many := count_pairs(beliefs)) > PAIRS:
+        why = f"there are {many:,} pairs of posteriors; at most {PAIRS:,} are counted"
+    if why:
+        advice = "what good play has to remember was not computed: train, and look at the memories"
+        reason = f"{why}: optimal play and its memory were not computed"
+        return None, None, None, None, Diagnosis("undecided", advice, (reason,))
     best = optimal(beliefs)
     verify(best)
     pooling = verdict.product if isinstance(verdict, Sparse) else None
@@ -129,6 +133,9 @@ class Summary(TypedDict):
     """The answers as plain data; fractions are text."""
 
     name: str
+    advice: str
+    end: str
+    draws: int
     states: int
     actions: int
     observations: int
@@ -138,7 +145,11 @@ class Summary(TypedDict):
     growth: list[int]
     verdict: str
     witness: Witness | None
-    encoder_states_at_least: int
+    encoder_states: int | None
+    encoder_states_at_least: NotRequired[int]
+    """Absent where no machine encodes."""
+    theorem: bool
+    """Whether the expected effect follows; else it is the study's reading."""
     optimal_return: str | None
     greedy_return: str | None
     misranked: bool | None
@@ -151,18 +162,22 @@ class Summary(TypedDict):
 
 def summary(answer: Classification) -> Summary:
     """The answers as plain data, for JSON."""
-    return {
+    plain: Summary = {
         "name": answer.pomdp.name,
+        "advice": answer.diagnosis.advice,
+        "end": answer.pomdp.end,
+        "draws": answer.pomdp.draws,
         "states": len(answer.pomdp.states),
         "actions": len(answer.pomdp.actions),
         "observations": len(answer.pomdp.observations),
         "discount": str(answer.pomdp.discount),
-        "notes": list(answer.pomdp.notes),
+        "notes": list(notes(answer.pomdp)),
         "posteriors": len(answer.beliefs.cells) if answer.beliefs.finite else None,
         "growth": list(answer.beliefs.growth),
         "verdict": verdict_name(answer.verdict),
         "witness": _witness(answer.verdict),
-        "encoder_states_at_least": answer.bound.states,
+        "encoder_states": len(answer.encoder.machine.states) if answer.encoder else None,
+        "theorem": bool(answer.redundancy and answer.redundancy.holds),
         "optimal_return": _exact(answer.best.value if answer.best else None),
         "greedy_return": _exact(answer.ranking.greedy_value if answer.ranking else None),
         "misranked": answer.ranking.misranked if answer.ranking else None,
@@ -172,6 +187,15 @@ def summary(answer: Classification) -> Summary:
         "reasons": list(answer.diagnosis.reasons),
         "limits": list(answer.diagnosis.limits),
     }
+    if not isinstance(answer.verdict, Unencodable):
+        plain["encoder_states_at_least"] = answer.bound.states
+    return plain
+
+
+def notes(pomdp: Pomdp) -> tuple[str, ...]:
+    """What has to be known beside an answer: the convention of the end, and what was left out."""
+    end = f"end={pomdp.end}: {MEANING[pomdp.end]}"
+    return (*pomdp.notes, end if pomdp.terminal else "no state is terminal: episodes do not end")
 
 
 def _witness(verdict: Verdict) -> Witness | None:

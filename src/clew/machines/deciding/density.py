@@ -26,7 +26,7 @@ from clew.machines.deciding.encodes import encodes
 from clew.machines.deciding.pair_graph import arrows, pair_of
 from clew.machines.deciding.pairs import Pairs
 from clew.machines.deciding.perfect import perfect
-from clew.machines.deciding.quotient import compressed_machine, merged_machine
+from clew.machines.deciding.quotient import compressed_machine, looped_machines, merged_machine
 from clew.machines.deciding.spaces import Spaces, spaces
 from clew.machines.deciding.structure import admits
 from clew.machines.deciding.unencodable import unencodable
@@ -40,7 +40,7 @@ TRIES = 40
 """Pairs for which a witness is looked for before giving up."""
 SMALL = 2000
 """A machine with few states is looked for where the POMDP has no more states than this."""
-MANY = 10_000
+MANY = 60_000
 """The same for a machine with one state, which takes less arithmetic."""
 
 
@@ -68,15 +68,21 @@ def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
     if not beliefs.finite:
         return unencodable(beliefs) or Undecided(
             pomdp,
-            f"the filter is not finite within {len(beliefs.cells):,} posteriors; the one-state "
-            "machine does not encode the reward or is perfect, no proof was found that no finite "
-            "machine encodes it, and density can be certified only of a finite filter",
+            f"the filter is not finite within {len(beliefs.cells):,} posteriors; "
+            f"{_about_one(pomdp)}, no proof was found that no finite machine encodes it, and "
+            "density can be certified only of a finite filter",
         )
     return Undecided(
         pomdp,
         "some distinguishable pairs are not forced apart one by one, but no machine was found "
         "that pools one: one history is always a prefix of the other, or it would be too large",
     )
+
+
+def _about_one(pomdp: Pomdp) -> str:
+    if len(pomdp.states) > MANY:
+        return f"the one-state machine was not tried on more than {MANY:,} states"
+    return "the one-state machine does not encode the reward or is perfect"
 
 
 def distinctions(pairs: Pairs) -> Distinctions:
@@ -135,6 +141,8 @@ def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
         if product is not None:
             yield product, None
     for first, second in some:
+        for looped in looped_machines(pairs.beliefs, first, second):
+            yield from _rewarded(looped)
         yield from _rewarded(merged_machine(pairs.beliefs, first, second))
 
 

@@ -8,10 +8,14 @@ The gates are read in order, as the paper reads them:
 3. good play has to remember a variable that the reward does not supervise at all → **amplify**: the
    bonus multiplies what an architecture retains by itself;
 4. supervised and well ranked → **null**: there is no exploratory deficit to correct.
+
+Only the first is a theorem. (A reward may be dense and well ranked, and a bonus still harmful: let
+staying pay 1 and leaving, which pays nothing, show something new each time.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -25,8 +29,8 @@ from clew.machines.model.pomdp import Pomdp
 Outcome = Literal["null", "equalise", "amplify", "undecided"]
 LIMITS = (
     "a statement about the objective and its optimal policies, not about how fast they are learned",
-    "only null, by redundancy or for a dense reward, is a theorem; amplify and equalise rest on "
-    "the study's experiments",
+    "only null by redundancy is a theorem; null for a supervised and well-ranked reward, amplify "
+    "and equalise rest on the study's experiments",
     "how much has to be retained, and how well an architecture can, is not looked at",
 )
 PARTLY = (
@@ -40,6 +44,8 @@ class Diagnosis:
     """The expected effect of a bonus, why, and what the statement does not cover."""
 
     outcome: Outcome
+    advice: str
+    """What to do, in one sentence."""
     reasons: tuple[str, ...]
     limits: tuple[str, ...] = LIMITS
 
@@ -47,7 +53,7 @@ class Diagnosis:
 def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diagnosis:
     """Read the gates in order."""
     if redundancy.holds:
-        return Diagnosis("null", (redundancy.reason,), (*LIMITS, ARRIVAL))
+        return Diagnosis("null", REDUNDANT, (redundancy.reason,), (*LIMITS, ARRIVAL))
     memory = required_memory(profile)
     ranked = (
         "one-step rewards misrank actions, even with perfect memory"
@@ -64,7 +70,43 @@ def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diag
     partly = any(tally.required_unpoolable < tally.required for tally in memory.values())
     limits = LIMITS if unsupervised or not partly else (*LIMITS, PARTLY)
     outcome: Outcome = "equalise" if ranking.misranked else "null"
-    return Diagnosis("amplify" if unsupervised else outcome, (*reasons, ranked), limits)
+    outcome = "amplify" if unsupervised else outcome
+    return Diagnosis(outcome, _advice(outcome, memory), (*reasons, ranked), limits)
+
+
+REDUNDANT = (
+    "what is seen comes whatever one does, so that a bonus cannot change which policies are best: "
+    "leave it out and look at the memory"
+)
+
+
+def _advice(outcome: Outcome, memory: Mapping[str, Tally]) -> str:
+    what = " and ".join(_of(name) for name in memory)
+    missing = " and ".join(_of(n) for n, tally in memory.items() if not tally.required_unpoolable)
+    if outcome == "amplify":
+        return (
+            f"good play needs {missing}, which the reward does not supervise: choose the memory "
+            "first, and expect a bonus to help only those that remember anyway"
+        )
+    kept = f"{what} is supervised by the reward" if memory else "no memory is required"
+    if outcome == "equalise" and not memory:
+        return (
+            f"{kept}, but one-step rewards misrank actions: expect a bonus to help, with a memory "
+            "or without"
+        )
+    if outcome == "equalise":
+        return (
+            f"{kept}, but one-step rewards misrank actions: expect a bonus to help whoever does "
+            "not look for what it needs, and to bring memories closer together"
+        )
+    return (
+        f"{kept}, and one-step rewards rank actions right: a bonus has nothing to add, and may "
+        "distract"
+    )
+
+
+def _of(name: str) -> str:
+    return name if name == "memory" else f"memory of the {name}"
 
 
 def required_memory(profile: Profile) -> dict[str, Tally]:

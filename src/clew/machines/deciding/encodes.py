@@ -2,7 +2,9 @@
 
 It does iff there is a potential Ψ over histories, zero on average at the start, with
 
-    E[r̃ + γ Ψ(h a o') | h, a] − Ψ(h) = E[r | h, a]      for every history h and action a.
+    E[r̃ + γ Ψ(h a o') | h, a] − Ψ(h) = E[r | h, a]      for every history h and action a,
+
+where histories are those with which the episode goes on, and Ψ is zero where it is over.
 
 (⇐ telescopes; ⇒ two policies that differ only after h leave the same expected difference, Ψ(h).)
 Ψ(h) is then the machine's value minus the POMDP's under any one continuation, for instance that
@@ -67,8 +69,9 @@ def imbalances(
             here = -value
             for b in row:
                 u2, paid = product.step(u, o, action, b.observation)
-                after = potential[b.state, b.observation, u2]
-                here += b.probability * (paid - b.reward + gamma * after)
+                here += b.probability * (paid - b.reward)
+                if b.state not in product.pomdp.over:
+                    here += b.probability * gamma * potential[b.state, b.observation, u2]
             found[action][s, o, u] = here
     return found
 
@@ -147,6 +150,8 @@ def deviation_returns(product: PomdpRM, tail: Tails, history: History, last: int
                 chance = weight * b.probability
                 total[0] += factor * chance * b.reward
                 total[1] += factor * chance * paid
+                if b.state in pomdp.over:
+                    continue
                 if b.observation == expected:
                     after[b.state] += chance
                 else:
@@ -195,5 +200,7 @@ def _equation(
         for b in product.pomdp.steps[s][action]:
             u2, paid = product.step(u, o, action, b.observation)
             constant += chance * b.probability * (paid if machine else b.reward)
+            if b.state in product.pomdp.over:
+                continue
             terms[group[b.state, b.observation, u2]] += gamma * chance * b.probability
     return constant, frozenset(terms.items())

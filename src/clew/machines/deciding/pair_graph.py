@@ -97,19 +97,20 @@ class Classes:
     members: tuple[tuple[int, ...], ...]
     observation: tuple[int, ...]
     law: tuple[tuple[int, ...], ...]
-    """[class][action]: a number for Pr(o' | class, action); nothing for the frontier."""
+    """[class][action]: a number for Pr(o', over | class, action); nothing for the frontier."""
     mean: tuple[tuple[Fraction, ...], ...]
     after: tuple[tuple[dict[int, int], ...], ...]
     """[class][action]: o' → class."""
     chances: tuple[dict[int, Fraction], ...]
-    """[law]: o' → probability."""
+    """[law]: o' → probability that it is shown and the episode goes on."""
 
 
 def classes(beliefs: Filter) -> Classes:
     """Refine by what comes next until nothing changes."""
     numbers: dict[tuple, int] = {}
     law = [
-        tuple(numbers.setdefault(row.law, len(numbers)) for row in rows) for rows in beliefs.rows
+        tuple(numbers.setdefault((row.law, row.last), len(numbers)) for row in rows)
+        for rows in beliefs.rows
     ]
     mean = [tuple(row.mean for row in rows) for rows in beliefs.rows]
     frontier = [("frontier", i) for i in range(len(beliefs.rows), len(beliefs.cells))]
@@ -134,7 +135,7 @@ def classes(beliefs: Filter) -> Classes:
         law=tuple(law[i] if i < len(law) else () for i in lead),
         mean=tuple(mean[i] if i < len(law) else () for i in lead),
         after=tuple(tuple({o: now[j] for o, _, j in row.ways()} for row in some) for some in rows),
-        chances=tuple(dict(law) for law in numbers),
+        chances=tuple(dict(law) for law, _ in numbers),
     )
 
 

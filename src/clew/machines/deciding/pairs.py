@@ -4,9 +4,11 @@ Suppose a machine that encodes the reward sends two histories with the same last
 one state. It then pays both the same along every common continuation, so that its potential Ψ
 (see `encodes`) has to make up for the difference. Put Δ = Ψ(h) − Ψ(h'). An action is
 
-- *non-binding* if the two laws of the next observation differ: the machine's rewards, of which
-  there is one a next observation, can then satisfy both histories, whatever Δ is;
-- *binding* otherwise: Δ(pair) = γ Σ P(o') Δ(pair after o') − (R − R').
+- *non-binding* if the two laws of (next observation, whether the episode is over) differ. If the
+  observations do, the machine's rewards, of which there is one a next observation, can satisfy
+  both histories, whatever Δ is. If only the end does, it pays in advance and takes it back at the
+  next step if there is one: Ψ after o' may be any number, and the two weigh it differently;
+- *binding* otherwise: Δ(pair) = γ Σ P(o', going on) Δ(pair after o') − (R − R').
 
 A pair is *free* if every action is non-binding or leads to a free pair (the least fixpoint: around
 a cycle a gap would have to grow without bound). Every other pair has a binding action without

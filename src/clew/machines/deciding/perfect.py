@@ -9,12 +9,12 @@ from clew.machines.deciding.spaces import Spaces, spaces
 from clew.machines.exact.numbers import summed
 from clew.machines.model.reward_machine import PomdpRM
 
-Joint = dict[tuple[int, Fraction], Fraction]
-"""(o', r) → probability."""
+Joint = dict[tuple[int, bool, Fraction], Fraction]
+"""(o', whether the episode is over, r) → probability."""
 
 
 def perfect(product: PomdpRM, known: Spaces | None = None) -> Perfect | Mixed:
-    """Pr(o', r | ·, a) must be one law for all basis vectors of a site."""
+    """Pr(o', over, r | ·, a) must be one law for all basis vectors of a site."""
     known = known or spaces(product)
     for vectors in known.at().values():
         first = vectors[0]
@@ -27,10 +27,10 @@ def perfect(product: PomdpRM, known: Spaces | None = None) -> Perfect | Mixed:
 
 
 def next_step(product: PomdpRM, vector: Vector, action: int) -> Joint:
-    """Pr(o', r | h, a)."""
-    total = sum(vector.weights.values())
+    """Pr(o', over, r | h, a)."""
+    total, over = sum(vector.weights.values()), product.pomdp.over
     return summed(
-        ((b.observation, b.reward), Fraction(weight, total) * b.probability)
+        ((b.observation, b.state in over, b.reward), Fraction(weight, total) * b.probability)
         for s, weight in vector.weights.items()
         for b in product.pomdp.steps[s][action]
     )

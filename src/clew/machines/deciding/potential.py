@@ -20,8 +20,10 @@ CAUTION = (
     "the state of a machine that is not perfect can hide that actions are misranked: that no "
     "potential helps it proves nothing"
 )
-Kernel = Mapping[tuple[Site, int], Mapping[int, Fraction]]
-"""(site, action) → o' → probability."""
+NextLaw = dict[tuple[int, bool], Fraction]
+"""(o', whether the episode is over) → probability."""
+Kernel = Mapping[tuple[Site, int], NextLaw]
+"""By site and action."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +114,17 @@ def occupancy(product: PomdpRM, triples: tuple[Triple, ...]) -> dict[Triple, Fra
     for (s, o, u), number in place.items():
         for a, row in enumerate(product.pomdp.steps[s]):
             for b in row:
+                if b.state in product.pomdp.over:
+                    continue
                 u2 = product.step(u, o, a, b.observation).state
                 inflow[place[b.state, b.observation, u2]][number] += each * b.probability
     return dict(zip(triples, fixed_point(start, inflow), strict=True))
 
 
-def _law(product: PomdpRM, weights: Mapping[int, Fraction | int], a: int) -> dict[int, Fraction]:
-    total = sum(weights.values())
+def _law(product: PomdpRM, weights: Mapping[int, Fraction | int], a: int) -> NextLaw:
+    total, over = sum(weights.values()), product.pomdp.over
     return summed(
-        (b.observation, Fraction(weight) / total * b.probability)
+        ((b.observation, b.state in over), Fraction(weight) / total * b.probability)
         for s, weight in weights.items()
         for b in product.pomdp.steps[s][a]
     )
@@ -135,11 +139,10 @@ def _pair_optimum(product: PomdpRM, kernel: Kernel) -> tuple[list[Site], Optimum
         row = []
         for a in range(len(product.pomdp.actions)):
             law = kernel[(o, u), a]
-            edges = {o2: product.step(u, o, a, o2) for o2 in law}
-            paid = sum((p * edges[o2].reward for o2, p in law.items()), Fraction(0))
-            row.append(
-                Choice(paid, tuple((place[o2, edges[o2].state], p) for o2, p in law.items()))
-            )
+            edges = {o2: product.step(u, o, a, o2) for o2, _ in law}
+            paid = sum((p * edges[o2].reward for (o2, _), p in law.items()), Fraction(0))
+            on = ((o2, p) for (o2, over), p in law.items() if not over)
+            row.append(Choice(paid, tuple((place[o2, edges[o2].state], p) for o2, p in on)))
         choices.append(row)
     return sites, policy_iteration(choices, product.pomdp.discount)
 
@@ -152,10 +155,10 @@ def _one_step(
     worth: dict[Site, dict[int, Fraction]] = defaultdict(dict)
     for ((o, u), a), law in kernel.items():
         total = Fraction(0)
-        for o2, p in law.items():
+        for (o2, over), p in law.items():
             edge = product.step(u, o, a, o2)
-            bonus = gamma * phi[o2, edge.state] - phi[o, u] if phi else 0
-            total += p * (edge.reward + bonus)
+            after = phi[o2, edge.state] if phi and not over else 0
+            total += p * (edge.reward + gamma * after - (phi[o, u] if phi else 0))
         worth[o, u][a] = total
     return {
         site: tuple(a for a, q in row.items() if q == max(row.values()))

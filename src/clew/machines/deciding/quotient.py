@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,6 +13,8 @@ from clew.machines.model.belief import Filter
 from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
 
 NO_REWARD = Fraction(0)
+MAX_STATES = 2_000
+LOOPS = 3
 Word = tuple[int, int, int]
 """(observation, action, next observation)."""
 
@@ -21,6 +24,97 @@ def merged_machine(beliefs: Filter, first: int, second: int) -> PomdpRM:
     blocks = Blocks.of(beliefs)
     blocks.merge(first, second)
     return blocks.structure(beliefs, "merged filter")
+
+
+def looped_machines(beliefs: Filter, first: int, second: int) -> Iterator[PomdpRM]:
+    """Structures that pool a cell with one that it leads to, along one word.
+
+    Whoever pools h with h w goes around a loop: h w w ends there too. Only the cells along
+    that loop are pooled, by sets; every other word leaves it. Where the second cell leads back to
+    itself, longer loops pool fewer cells.
+    """
+    for here, there in ((first, second), (second, first)):
+        word, again = _word(beliefs, here, there), _word(beliefs, there, there)
+        for repeated in range(LOOPS if again else 1) if word else ():
+            found = _Loop(beliefs, here, there, (*word, *(again or ()) * repeated)).structure()
+            if found is not None:
+                yield found
+
+
+def _word(beliefs: Filter, here: int, there: int) -> tuple[Word, ...]:
+    """The shortest word that leads from one cell to another; none if there is none."""
+    found: dict[int, tuple[Word, ...]] = {}
+    queue: deque[tuple[int, tuple[Word, ...]]] = deque([(here, ())])
+    while queue and there not in found:
+        cell, so_far = queue.popleft()
+        for word, after in _words(beliefs, cell).items():
+            if after not in found:
+                found[after] = (*so_far, word)
+                queue.append((after, found[after]))
+    return found.get(there, ())
+
+
+def _words(beliefs: Filter, cell: int) -> dict[Word, int]:
+    """Where each (observation, action, next observation) leads."""
+    seen = beliefs.cells[cell].observation
+    return {
+        (seen, action, o): after
+        for action, row in enumerate(beliefs.rows[cell])
+        for o, _, after in row.ways()
+    }
+
+
+Node = tuple[int | None, frozenset[int]]
+"""(place in the loop, cells); no place off the loop, where the cells may be one."""
+
+
+class _Loop:
+    """The subset construction, except that one word leads around a loop."""
+
+    def __init__(self, beliefs: Filter, here: int, there: int, word: tuple[Word, ...]):
+        self.beliefs, self.here, self.word = beliefs, here, word
+        loop = [set[int]() for _ in word]
+        loop[0] |= {here, there}
+        before = None
+        while before != (before := [len(cells) for cells in loop]):
+            for place, step in enumerate(word):
+                loop[(place + 1) % len(word)] |= self._after(loop[place], step)
+        self.loop: list[Node] = [(i, frozenset(cells)) for i, cells in enumerate(loop)]
+
+    def _after(self, cells: Iterable[int], word: Word) -> set[int]:
+        ways = (_words(self.beliefs, cell) for cell in cells)
+        return {way[word] for way in ways if word in way}
+
+    def _target(self, node: Node, word: Word) -> Node:
+        place, cells = node
+        if place is not None and word == self.word[place]:
+            return self.loop[(place + 1) % len(self.word)]
+        after = frozenset(self._after(cells, word))
+        return self.loop[0] if after == {self.here} else (None, after)
+
+    def structure(self) -> PomdpRM | None:
+        """The machine; None if it would be too large."""
+        beliefs, labelling = self.beliefs, Labelling.injective(self.beliefs.pomdp)
+        begins = frozenset(cell for cell, _ in beliefs.start)
+        first: Node = self.loop[0] if self.here in begins else (None, begins)
+        nodes: dict[Node, int] = {first: 0}
+        edges: list[dict[Label, Edge]] = []
+        for node in (queue := [first]):  # it grows while it is walked
+            cells = node[1] | begins if node is first else node[1]
+            row: dict[Label, Edge] = {}
+            for word in sorted({w for cell in cells for w in _words(beliefs, cell)}):
+                target = self._target((node[0], cells), word)
+                if target not in nodes:
+                    nodes[target] = len(nodes)
+                    queue.append(target)
+                row[labelling(*word)] = Edge(nodes[target], NO_REWARD)
+            edges.append(row)
+            if len(nodes) > MAX_STATES:
+                return None
+        names = tuple(f"u{i}" for i in range(len(nodes)))
+        return PomdpRM(
+            beliefs.pomdp, labelling, RewardMachine(names, tuple(edges), name="looped filter")
+        )
 
 
 def compressed_machine(pairs: Pairs) -> PomdpRM:
@@ -69,14 +163,7 @@ class Blocks:
         blocks = Blocks(
             list(range(len(beliefs.cells))),
             [frozenset([cell]) for cell in range(len(beliefs.cells))],
-            [
-                {
-                    (beliefs.cells[cell].observation, action, o): after
-                    for action, row in enumerate(rows)
-                    for o, _, after in row.ways()
-                }
-                for cell, rows in enumerate(beliefs.rows)
-            ],
+            [_words(beliefs, cell) for cell in range(len(beliefs.rows))],
         )
         begins = [cell for cell, _ in beliefs.start]
         for cell in begins[1:]:

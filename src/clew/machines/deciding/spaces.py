@@ -69,21 +69,22 @@ def push(
     seen: dict[int, dict[int, int]] = {}
     for s, w in weights.items():
         for s2, o, _, p in step.whole[s][action]:
-            if wanting[o]:
+            if wanting[o] and s2 not in step.over:
                 after = seen.setdefault(o, {})
                 after[s2] = after.get(s2, 0) + w * p
     return {o: coprime(after) for o, after in sorted(seen.items())}
 
 
 def reachable(product: PomdpRM) -> tuple[Triple, ...]:
-    """The (state, observation, machine state) that can occur."""
+    """The (state, observation, machine state) in which an episode can go on."""
     pomdp, step = product.pomdp, product.step
 
     def after(triple: Triple) -> Iterator[Triple]:
         s, o, u = triple
         for a, row in enumerate(pomdp.steps[s]):
             for b in row:
-                yield b.state, b.observation, step(u, o, a, b.observation).state
+                if b.state not in pomdp.over:
+                    yield b.state, b.observation, step(u, o, a, b.observation).state
 
     begins = ((b.state, b.observation, product.machine.initial) for b in pomdp.start)
     return tuple(sorted(reached(begins, after)))

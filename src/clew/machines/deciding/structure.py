@@ -80,7 +80,8 @@ def _equations(product: PomdpRM, known: Spaces) -> Iterator[Equation]:
             chance = b.probability * scale
             u2 = product.step(u, o, action, b.observation).state
             left[u, product.labelling(o, action, b.observation)] += int(chance)
-            left[b.state, b.observation, u2] += int(gamma * chance)
+            if b.state not in product.pomdp.over:
+                left[b.state, b.observation, u2] += int(gamma * chance)
         return left, int(sum(b.probability * b.reward * scale for b in steps[s][action]))
 
     for vector in known.basis:

@@ -1,9 +1,10 @@
 """No finite machine encodes this reward: infinitely many histories must be kept apart.
 
 An action is *forgetful* on some states if it leads from all of them to the same law of next state
-and observation. If an encoder pools two histories over such states, every forgetful action a asks
-for the gap Δ = −(R_a − R'_a) (see `pairs`: what follows is equal). So where there are two of them,
-it must keep histories apart that differ in D = R_a − R_b.
+and observation (all states in which the episode is over count as one). If an encoder pools two
+histories over such states, every forgetful action a asks for the gap Δ = −(R_a − R'_a) (see
+`pairs`: what follows is equal). So where there are two of them, it must keep histories apart that
+differ in D = R_a − R_b.
 
 Let another action leave the state alone and show the last observation again, with probability m_s
 in state s. After n repetitions the posterior weighs s by α_s m_s^n, and D equals c only where
@@ -46,7 +47,10 @@ def unencodable(beliefs: Filter) -> Unencodable | None:
 
 def _forgetful(pomdp: Pomdp, states: Collection[int], action: int) -> bool:
     laws = [
-        summed(((b.state, b.observation), b.probability) for b in pomdp.steps[s][action])
+        summed(
+            ((None if b.state in pomdp.over else b.state, b.observation), b.probability)
+            for b in pomdp.steps[s][action]
+        )
         for s in states
     ]
     return all(law == laws[0] for law in laws)
@@ -63,7 +67,7 @@ def _stays(
     found = dict.fromkeys(states, Fraction(0))
     for s in states:
         for b in pomdp.steps[s][action]:
-            if b.observation == observation:
+            if b.observation == observation and b.state not in pomdp.over:
                 if b.state != s:
                     return None
                 found[s] += b.probability

@@ -7,7 +7,8 @@ first of two pooled cells, where it is their gap Δ. Rewards follow from the equ
 
 - a binding action pays what the second cell expects, and Δ is the forced gap, or, for a free
   pair, whatever was asked of it: one free successor of smaller rank is asked for the remainder;
-- a non-binding action pays extra on one next observation that has two probabilities.
+- a non-binding action pays extra on one next observation that has two probabilities, or, where only
+  the probabilities that the episode goes on differ, raises Ψ of what follows one observation.
 """
 
 from __future__ import annotations
@@ -19,19 +20,22 @@ from typing import NamedTuple
 
 from clew.machines.deciding.pair_graph import pair_of
 from clew.machines.deciding.pairs import Pairs
-from clew.machines.model.belief import Filter, expected
+from clew.machines.model.belief import Filter, Shown, expected
 from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
 
 MAX_STATES = 20_000
+ZERO = Fraction(0)
+NOWHERE = Shown(ZERO, ZERO, None)
 Move = tuple[int | None, int]
 """(action, cell it leads to); the first of a path has no action."""
 CellPath = tuple[Move, ...]
 
 
 class Known(NamedTuple):
-    """The true cell is known."""
+    """The true cell is known; Ψ is `level`."""
 
     cell: int
+    level: Fraction = ZERO
 
 
 class Along(NamedTuple):
@@ -42,11 +46,12 @@ class Along(NamedTuple):
 
 
 class Both(NamedTuple):
-    """One of two cells is true; Ψ of the first exceeds Ψ of the second by `gap`."""
+    """One of two cells is true; Ψ of the second is `level`, and of the first more by `gap`."""
 
     first: int
     second: int
     gap: Fraction
+    level: Fraction = ZERO
 
 
 Knowledge = Known | Along | Both
@@ -70,7 +75,7 @@ def pooling_machine(pairs: Pairs, first: int, second: int) -> PomdpRM | None:
 def default_gap(pairs: Pairs, first: int, second: int) -> Fraction:
     """The forced gap, or zero where any would do."""
     of = pairs.classes.of
-    return pairs.gap(of[first], of[second]) or Fraction(0)
+    return pairs.gap(of[first], of[second]) or ZERO
 
 
 @dataclass
@@ -118,19 +123,23 @@ class _Maker:
         return Known(cell)
 
     def _lay(self, state: int, node: Knowledge) -> None:
-        edges = self._both(node) if isinstance(node, Both) else self._one(node)
+        edges = self._both(state, node) if isinstance(node, Both) else self._one(state, node)
         self.edges[state].update(edges)
 
-    def _one(self, node: Known | Along) -> dict[Label, Edge]:
+    def _one(self, state: int, node: Known | Along) -> dict[Label, Edge]:
         """One history, or a known cell: pay the mean reward, corrected by Ψ of what comes."""
         cell = node.cell if isinstance(node, Known) else self.paths[node.which][node.length][1]
+        level = node.level if isinstance(node, Known) else ZERO
         observation = self.beliefs.cells[cell].observation
         edges = {}
         for action, row in enumerate(self.beliefs.rows[cell]):
-            for o, _, after in row.ways():
-                target, rises = self._onwards(node, action, after)
-                paid = expected(row, o) - self.beliefs.pomdp.discount * rises
-                edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)
+            for o, way in row.shown().items():
+                target, paid = state, expected(row, o) + level
+                if way.after is not None:
+                    onwards, rises = self._onwards(node, action, way.after)
+                    target = self._state(onwards)
+                    paid -= self.beliefs.pomdp.discount * rises * way.going_on / way.probability
+                edges[self.labelling(observation, action, o)] = Edge(target, paid)
         return edges
 
     def _onwards(self, node: Known | Along, action: int, cell: int) -> tuple[Knowledge, Fraction]:
@@ -144,40 +153,49 @@ class _Maker:
                     and path[node.length + 1] == (action, cell)
                 ):
                     if len(path) == node.length + 2:
-                        return self.meeting, self.meeting.gap if which == 0 else Fraction(0)
-                    return Along(which, node.length + 1), Fraction(0)
-        return Known(cell), Fraction(0)
+                        return self.meeting, self.meeting.gap if which == 0 else ZERO
+                    return Along(which, node.length + 1), ZERO
+        return Known(cell), ZERO
 
-    def _both(self, node: Both) -> dict[Label, Edge]:
+    def _both(self, state: int, node: Both) -> dict[Label, Edge]:
         observation = self.beliefs.cells[node.first].observation
         edges = {}
         for action in range(len(self.beliefs.pomdp.actions)):
             for o, (target, paid) in self._answer(node, action).items():
-                edges[self.labelling(observation, action, o)] = Edge(self._state(target), paid)
+                after = state if target is None else self._state(target)
+                edges[self.labelling(observation, action, o)] = Edge(after, paid)
         return edges
 
-    def _answer(self, node: Both, action: int) -> dict[int, tuple[Knowledge, Fraction]]:
+    def _answer(self, node: Both, action: int) -> dict[int, tuple[Knowledge | None, Fraction]]:
         """Where each next observation leads from two pooled cells, and what it pays."""
         one, two = self.beliefs.rows[node.first][action], self.beliefs.rows[node.second][action]
-        p, q = dict(one.law), dict(two.law)
-        cells = [dict(zip(row_p, row.after, strict=True)) for row_p, row in ((p, one), (q, two))]
-        targets: dict[int, Knowledge] = {
-            o: _meet(cells[0].get(o), cells[1].get(o), self.pairs) for o in p | q
-        }
-        paid = {o: expected(two, o) if o in q else Fraction(0) for o in targets}
+        first, second = one.shown(), two.shown()
+        ways = {o: (first.get(o, NOWHERE), second.get(o, NOWHERE)) for o in first | second}
+        targets = {o: _meet(p.after, q.after, self.pairs) for o, (p, q) in ways.items()}
+        paid = {o: node.level + (expected(two, o) if o in second else 0) for o in targets}
         gamma = self.beliefs.pomdp.discount
         rising = {o: n.gap for o, n in targets.items() if isinstance(n, Both)}
         # what is still missing on the side of the first cell
-        missing = one.mean + node.gap - sum(p[o] * (paid[o] + gamma * rising.get(o, 0)) for o in p)
-        if missing and p == q:
-            o = self._free_successor(node, action, rising)
-            gap = rising[o] + missing / (gamma * p[o])
-            targets[o] = targets[o]._replace(gap=gap)  # type: ignore[call-arg]
-        elif missing:
-            o = max(p | q, key=lambda o: (abs(p.get(o, 0) - q.get(o, 0)), -o))
-            extra = missing / (p.get(o, Fraction(0)) - q.get(o, Fraction(0)))
-            paid = {each: value - extra * q.get(o, Fraction(0)) for each, value in paid.items()}
+        missing = one.mean + node.gap + node.level
+        for o, (p, _) in ways.items():
+            missing -= p.probability * paid[o] + gamma * p.going_on * rising.get(o, 0)
+        if not missing:
+            return {o: (targets[o], paid[o]) for o in targets}
+        seen, o = _widest({o: p.probability - q.probability for o, (p, q) in ways.items()})
+        if seen:
+            extra = missing / seen
+            paid = {each: value - extra * ways[o][1].probability for each, value in paid.items()}
             paid[o] += extra
+            return {o: (targets[o], paid[o]) for o in targets}
+        ends, o = _widest({o: p.going_on - q.going_on for o, (p, q) in ways.items()})
+        if ends:
+            level = missing / (gamma * ends)
+            paid = {each: v - gamma * ways[o][1].going_on * level for each, v in paid.items()}
+            targets[o] = targets[o]._replace(level=level)  # type: ignore[union-attr]
+        else:
+            o = self._free_successor(node, action, rising)
+            gap = rising[o] + missing / (gamma * ways[o][0].going_on)
+            targets[o] = targets[o]._replace(gap=gap)  # type: ignore[union-attr]
         return {o: (targets[o], paid[o]) for o in targets}
 
     def _free_successor(self, node: Both, action: int, rising: dict[int, Fraction]) -> int:
@@ -192,17 +210,23 @@ class _Maker:
 
     def _name(self, node: Knowledge, state: int) -> str:
         if isinstance(node, Known):
-            return f"b{node.cell}"
+            return f"b{node.cell}" + (f" ({state})" if node.level else "")
         if isinstance(node, Along):
             return f"{'hg'[node.which]}{node.length}"
         return f"b{node.first} or b{node.second}" + ("" if state == 1 else f" ({state})")
 
 
-def _meet(first: int | None, second: int | None, pairs: Pairs) -> Knowledge:
+def _widest(differences: dict[int, Fraction]) -> tuple[Fraction, int]:
+    """The largest difference, and the observation that it belongs to."""
+    o = max(differences, key=lambda o: (abs(differences[o]), -o))
+    return differences[o], o
+
+
+def _meet(first: int | None, second: int | None, pairs: Pairs) -> Known | Both | None:
+    """What is known once an observation has come; nothing where it is the last one."""
     if first is None or second is None or first == second:
         cell = first if first is not None else second
-        assert cell is not None
-        return Known(cell)
+        return None if cell is None else Known(cell)
     return Both(first, second, default_gap(pairs, first, second))
 
 

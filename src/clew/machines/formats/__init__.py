@@ -5,8 +5,8 @@
 """  # fmt: skip
 
 from clew.machines.formats.cassandra import FIRST, parse_pomdp, pomdp_text
-from clew.machines.formats.clewjson import clew_json, parse_clew_json
-from clew.machines.formats.files import Model, parse, read, write
+from clew.machines.formats.clewjson import Model, clew_json, parse_clew_json
+from clew.machines.formats.files import parse, read, write
 from clew.machines.formats.rmtext import machine_text, parse_machine
 from clew.machines.formats.text import Limits, ParseError, Place
 

@@ -64,14 +64,16 @@ class Limits:
     """Size of the file."""
     rows: int = 1_000_000
     """Rows of T, one for each state and action; and states, actions and observations in all."""
-    cells: int = 10_000_000
-    """Cells that all statements of a `.POMDP` file set, each counted as often as it is set."""
+    cells: int = 4_000_000
+    """Cells other than zero that all statements of a `.POMDP` file set, each as often as it is."""
     branches: int = 4_000_000
     """All branches of all steps: next states and observations of positive probability."""
     labels: int = 1_000_000
     """States of a machine times the labels that its propositions make."""
     depth: int = 32
     """Nesting of a JSON file."""
+    renormalise: bool = False
+    """Divide the probabilities of a `.POMDP` row by their sum where that is off by rounding."""
 
     def of_file(self, name: str, size: int) -> None:
         """Refuse a file of too many bytes."""

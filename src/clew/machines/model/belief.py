@@ -17,6 +17,7 @@ from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, 
 
 Posterior = tuple[tuple[int, int], ...]
 LIMIT = 200_000
+ZERO = Fraction(0)
 BITS = 2048
 """Of a weight, at most: where numbers grow so long, the cells do not repeat."""
 
@@ -28,22 +29,42 @@ class BeliefCell(NamedTuple):
     posterior: Posterior
 
 
+class Shown(NamedTuple):
+    """One next observation."""
+
+    probability: Fraction
+    going_on: Fraction
+    """Pr(o', the episode goes on)."""
+    after: int | None
+    """The cell it then leads to."""
+
+
 class BeliefRow(NamedTuple):
     """What an action does from a cell. Laws are interned: equal laws are one object."""
 
     law: tuple[tuple[int, Fraction], ...]
-    """Pr(o'), in the order of o'."""
+    """Pr(o', the episode goes on), in the order of o'."""
+    last: tuple[tuple[int, Fraction], ...]
+    """Pr(o', the episode is over), in the order of o'."""
     after: tuple[int, ...]
-    """The cell that each o' leads to."""
+    """The cell that each o' of `law` leads to."""
     mean: Fraction
     """The expected reward."""
-    joint: tuple[tuple[int, Fraction, Fraction], ...]
-    """Pr(o', r) as (o', r, probability): what perfection compares."""
+    joint: tuple[tuple[int, bool, Fraction, Fraction], ...]
+    """Pr(o', over, r) as (o', over, r, probability): what perfection compares."""
 
     def ways(self) -> Iterator[tuple[int, Fraction, int]]:
-        """Each next observation, its probability and the cell it leads to."""
+        """Each next observation with which the episode goes on, its probability and its cell."""
         for (o, p), after in zip(self.law, self.after, strict=True):
             yield o, p, after
+
+    def shown(self) -> dict[int, Shown]:
+        """Every next observation, those of an episode's last step too."""
+        found = {o: Shown(p, p, after) for o, p, after in self.ways()}
+        for o, p in self.last:
+            going_on, after = (found[o].going_on, found[o].after) if o in found else (ZERO, None)
+            found[o] = Shown(going_on + p, going_on, after)
+        return found
 
 
 @dataclass(frozen=True)
@@ -128,8 +149,8 @@ def filter_machine(beliefs: Filter) -> PomdpRM:
     pomdp = beliefs.pomdp
     labelling = Labelling.injective(pomdp)
     edges: list[dict[Label, Edge]] = [{}]
-    for cell, rows in zip(beliefs.cells, beliefs.rows, strict=True):
-        edges.append(_edges(cell, rows, labelling))
+    for place, (cell, rows) in enumerate(zip(beliefs.cells, beliefs.rows, strict=True)):
+        edges.append(_edges(place, cell, rows, labelling))
     for begin, _ in beliefs.start:
         edges[0] |= edges[1 + begin]
     machine = RewardMachine(
@@ -154,15 +175,20 @@ def describe(pomdp: Pomdp, cell: BeliefCell, number: int) -> str:
 
 def expected(row: BeliefRow, observation: int) -> Fraction:
     """E[r | h, a, o']."""
-    paid = [(reward, p) for o, reward, p in row.joint if o == observation]
+    paid = [(reward, p) for o, _, reward, p in row.joint if o == observation]
     return sum((r * p for r, p in paid), Fraction(0)) / sum(p for _, p in paid)
 
 
-def _edges(cell: BeliefCell, rows: Sequence[BeliefRow], labelling: Labelling) -> dict[Label, Edge]:
+def _edges(
+    place: int, cell: BeliefCell, rows: Sequence[BeliefRow], labelling: Labelling
+) -> dict[Label, Edge]:
+    # where an episode is over after each of these steps, the next state does not matter
     return {
-        labelling(cell.observation, action, o): Edge(1 + after, expected(row, o))
+        labelling(cell.observation, action, o): Edge(
+            1 + (place if way.after is None else way.after), expected(row, o)
+        )
         for action, row in enumerate(rows)
-        for o, _, after in row.ways()
+        for o, way in row.shown().items()
     }
 
 
@@ -174,6 +200,7 @@ class Stepper:
         rows = [row for rows in pomdp.steps for row in rows]
         self.scale = lcm(*(b.probability.denominator for row in rows for b in row))
         self.whole = [[_whole(row, self.scale) for row in rows] for rows in pomdp.steps]
+        self.over = pomdp.over
         self._laws: dict[tuple, tuple] = {}
 
     def begin(self) -> list[tuple[BeliefCell, Fraction]]:
@@ -191,18 +218,24 @@ class Stepper:
     def __call__(self, posterior: Posterior, action: int) -> tuple[list[BeliefCell], BeliefRow]:
         """The cells that an action leads to, and its row (without them)."""
         seen: dict[int, dict[int, int]] = {}
-        paid: dict[tuple[int, Fraction], int] = {}
+        last: dict[int, int] = {}
+        paid: dict[tuple[int, bool, Fraction], int] = {}
         for s, w in posterior:
             for s2, o, reward, p in self.whole[s][action]:
-                weights = seen.setdefault(o, {})
-                weights[s2] = weights.get(s2, 0) + w * p
-                paid[o, reward] = paid.get((o, reward), 0) + w * p
+                over = s2 in self.over
+                if over:
+                    last[o] = last.get(o, 0) + w * p
+                else:
+                    weights = seen.setdefault(o, {})
+                    weights[s2] = weights.get(s2, 0) + w * p
+                paid[o, over, reward] = paid.get((o, over, reward), 0) + w * p
         total = self.scale * sum(w for _, w in posterior)
         order = sorted(seen)
         law = tuple((o, Fraction(sum(seen[o].values()), total)) for o in order)
-        joint = tuple((o, r, Fraction(w, total)) for (o, r), w in sorted(paid.items()))
-        mean = sum((r * p for _, r, p in joint if r), Fraction(0))
-        row = BeliefRow(self._intern(law), (), mean, self._intern(joint))
+        ended = tuple((o, Fraction(w, total)) for o, w in sorted(last.items()))
+        joint = tuple((o, over, r, Fraction(w, total)) for (o, over, r), w in sorted(paid.items()))
+        mean = sum((r * p for _, _, r, p in joint if r), ZERO)
+        row = BeliefRow(self._intern(law), self._intern(ended), (), mean, self._intern(joint))
         return [BeliefCell(o, _posterior(seen[o])) for o in order], row
 
     def _intern(self, law: tuple) -> tuple:

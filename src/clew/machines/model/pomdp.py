@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 from clew.machines.exact.graphs import reached
 from clew.machines.exact.numbers import NumberLike, is_float, rational
@@ -14,6 +15,8 @@ from clew.validate import BadInput, known_names
 
 Law = Mapping[str, NumberLike] | str
 """A distribution over names; a bare name is certain."""
+End = Literal["stops", "absorbing", "hidden"]
+"""What a machine may do once an episode is over: see `clew.machines.model.ends`."""
 
 
 class Begin(NamedTuple):
@@ -56,11 +59,16 @@ class Pomdp:
     name: str = "POMDP"
     notes: tuple[str, ...] = ()
     """What was read otherwise than written, such as floats, and where it is not quite the world."""
+    end: End = "stops"
+    """Whether machines may pay in terminal states. Use `with_end` to change it."""
+    draws: int = 0
+    """From how many random draws the probabilities are; 0 where they are the world's own."""
 
     def __post_init__(self) -> None:
         _check_names(self)
         _check_laws(self)
         _check_terminal(self)
+        _check_discount(self)
 
     @staticmethod
     def build(
@@ -105,6 +113,11 @@ class Pomdp:
             name=name,
             notes=at.notes(),
         )
+
+    @cached_property
+    def over(self) -> frozenset[int]:
+        """The states in which nothing is paid or seen any more, by the convention of the end."""
+        return self.terminal if self.end == "stops" else frozenset()
 
     def reachable(self) -> frozenset[int]:
         """The states that an episode can come to, whatever is done."""
@@ -168,8 +181,6 @@ def _check_names(pomdp: Pomdp) -> None:
 
 
 def _check_laws(pomdp: Pomdp) -> None:
-    if not 0 < pomdp.discount < 1:
-        raise BadInput(f"discount={pomdp.discount} is not valid; it must lie between 0 and 1")
     _check_law(pomdp, "start", pomdp.start)
     shape = [len(rows) for rows in pomdp.steps]
     if shape != [len(pomdp.actions)] * len(pomdp.states):
@@ -182,7 +193,8 @@ def _check_laws(pomdp: Pomdp) -> None:
 def _check_law(pomdp: Pomdp, what: str, law: Sequence[Begin] | Sequence[Branch]) -> None:
     for way in law:
         if way.probability <= 0:
-            raise BadInput(f"{what} has probability {way.probability}; each must be above 0")
+            sign = "the negative probability" if way.probability < 0 else "probability"
+            raise BadInput(f"{what} has {sign} {way.probability}; each must be above 0")
         if not (0 <= way.state < len(pomdp.states)):
             raise BadInput(f"{what} leads to state {way.state}, which does not exist")
         if not (0 <= way.observation < len(pomdp.observations)):
@@ -193,6 +205,12 @@ def _check_law(pomdp: Pomdp, what: str, law: Sequence[Begin] | Sequence[Branch])
 
 
 def _check_terminal(pomdp: Pomdp) -> None:
+    for begin in pomdp.start:
+        if begin.state in pomdp.terminal:
+            raise BadInput(
+                f"an episode begins in {pomdp.states[begin.state]!r}, which is terminal; "
+                "it must begin before it ends"
+            )
     for s in pomdp.terminal:
         for branch in (branch for row in pomdp.steps[s] for branch in row):
             if branch.state not in pomdp.terminal or branch.reward:
@@ -200,6 +218,36 @@ def _check_terminal(pomdp: Pomdp) -> None:
                     f"terminal state {pomdp.states[s]!r} is not valid; it must pay nothing "
                     "and lead to terminal states only"
                 )
+
+
+def _check_discount(pomdp: Pomdp) -> None:
+    """Below 1; or 1, where every episode ends whatever is done, and nothing is paid afterwards."""
+    if 0 < pomdp.discount < 1:
+        return
+    if pomdp.discount != 1:
+        raise BadInput(f"discount={pomdp.discount} is not valid; it must lie between 0 and 1")
+    if pomdp.end != "stops":
+        raise BadInput("discount=1 needs end=stops: machines that pay for ever earn no finite sum")
+    endless = _endless(pomdp)
+    if endless:
+        raise BadInput(
+            "discount=1 needs episodes that end whatever is done; from "
+            f"{pomdp.states[min(endless)]!r} one can go on for ever, so choose a discount below 1"
+        )
+
+
+def _endless(pomdp: Pomdp) -> set[int]:
+    """The largest set of states that some actions never leave, the ends apart."""
+    inside = set(pomdp.reachable() - pomdp.terminal)
+    while True:
+        leaving = {
+            s
+            for s in inside
+            if not any(all(b.state in inside for b in row) for row in pomdp.steps[s])
+        }
+        if not leaving:
+            return inside
+        inside -= leaving
 
 
 def _check_distinct(**names: Sequence[str]) -> None:

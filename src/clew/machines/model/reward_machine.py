@@ -141,10 +141,12 @@ class Labelling:
 
 def triples(pomdp: Pomdp) -> Iterable[ObservedStep]:
     """The (o, a, o') that can occur in an episode, each once."""
-    steps = pomdp.steps
+    steps, over = pomdp.steps, pomdp.over
     shown = reached(
         ((b.state, b.observation) for b in pomdp.start),
-        lambda at: ((b.state, b.observation) for row in steps[at[0]] for b in row),
+        lambda at: (
+            (b.state, b.observation) for row in steps[at[0]] for b in row if b.state not in over
+        ),
     )
     ways = ((o, a, row) for s, o in shown for a, row in enumerate(steps[s]))
     return sorted({(o, a, b.observation) for o, a, row in ways for b in row})

@@ -1,8 +1,9 @@
 """Verdicts that ship with the package, and verdicts that are decided within a time limit.
 
-    python -m clew.machines.tasks.ask < tasks
+    python -m clew.machines.tasks.ask MODULES < tasks
 
-reads one task a line, as JSON, and prints one verdict a line as soon as it is decided.
+reads one task a line, as JSON, and prints one verdict a line as soon as it is decided. MODULES are
+those that a user has named, as JSON.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from importlib import resources
 from typing import Any
 
 from clew.machines.tasks.task import TaskSpec, TaskVerdict, decide
+from clew.plugins import UserModule, modules_in_use, use_again
 
 
 @cache
@@ -33,7 +35,7 @@ def ask(tasks: Sequence[TaskSpec], seconds: float) -> dict[str, TaskVerdict]:
         return {}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "clew.machines.tasks.ask"],
+            [sys.executable, "-m", "clew.machines.tasks.ask", json.dumps(modules_in_use())],
             input="".join(json.dumps(asdict(task)) + "\n" for task in tasks).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -61,4 +63,5 @@ def _main(lines: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
+    use_again(UserModule(*each) for each in json.loads(sys.argv[1]))
     _main(sys.stdin)

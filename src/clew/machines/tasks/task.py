@@ -86,7 +86,10 @@ def decide(task: TaskSpec) -> TaskVerdict:
     with contextlib.suppress(BadInput):
         smaller = _smaller(task)
         if smaller:
-            return TaskVerdict(task, _answer(task, smaller), smaller, refused)
+            chosen = ", ".join(f"{name}={json.dumps(value)}" for name, value in smaller.items())
+            answer = _answer(task, smaller)
+            answer["notes"].append(f"of a smaller relative of the task: {chosen}")
+            return TaskVerdict(task, answer, smaller, refused)
     return TaskVerdict(task, answer, refused="" if answer else refused)
 
 

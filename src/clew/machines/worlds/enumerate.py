@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import random
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
@@ -21,16 +22,16 @@ Key = tuple[Hashable, ...]
 """The values of the variables."""
 END = "end"
 EPISODES, RETRACED = 16, 150
-"""Random episodes that are compared with the finished table, and for how many steps."""
 
 
 class Taken(NamedTuple):
-    """What one action did to one state."""
+    """One way an action can go from one state."""
 
     key: Key
     observation: int
     reward: Fraction
     ended: bool
+    probability: Fraction = Fraction(1)
 
 
 class First(NamedTuple, Generic[S]):
@@ -50,10 +51,14 @@ class Walker(abc.ABC, Generic[S]):
         self.names: tuple[str, ...] = ()
         self.seen: dict[Hashable, int] = {}
         """The observations so far, numbered."""
+        self.words: Callable[[int], str] = lambda symbol: f"o{symbol}"
+        """What an observation that is a symbol is called."""
+        self.retraced = (EPISODES, RETRACED)
+        """Random episodes that are compared with the finished table, and for how many steps."""
 
     @abc.abstractmethod
-    def step(self, states: Sequence[S]) -> list[list[tuple[Taken, S]]]:
-        """What every action does to each state, and the state after."""
+    def step(self, states: Sequence[S]) -> list[list[list[tuple[Taken, S]]]]:
+        """Every way each action can go from each state, and the state after."""
 
     def key(self, state: S) -> Key:
         """What tells a state from others."""
@@ -73,7 +78,7 @@ def walk(
     limit: int = LIMIT,
     name: str = "",
 ) -> Pomdp:
-    """Enumerate an environment whose steps are not random.
+    """Enumerate an environment.
 
     States are what the latent variables tell apart, and a time limit is left out: if two states
     with the same variables behave differently, the variables are too few and an error says so.
@@ -86,8 +91,8 @@ def walk(
         arrived = []
         rows = walker.step([state for _, state in frontier])
         for (key, _), row in zip(frontier, rows, strict=True):
-            table.rows[key] = tuple(taken for taken, _ in row)
-            for taken, state in row:
+            table.rows[key] = _laws(row)
+            for taken, state in (way for ways in row for way in ways):
                 if taken.ended:
                     table.ends[taken.key] = None
                 else:
@@ -100,13 +105,17 @@ def walk(
     return _pomdp(table, begins, rational("discount", discount), name)
 
 
+def _laws(row: Sequence[Sequence[tuple[Taken, S]]]) -> tuple[frozenset[Taken], ...]:
+    return tuple(frozenset(taken for taken, _ in ways) for ways in row)
+
+
 class _Table(Generic[S]):
     """The states found so far, and what every action does to them."""
 
     def __init__(self, walker: Walker[S], limit: int):
         self.walker, self.limit = walker, limit
-        self.rows: dict[Key, tuple[Taken, ...]] = {}
-        self.known: dict[Key, S] = {}
+        self.rows: dict[Key, tuple[frozenset[Taken], ...]] = {}
+        self.known: set[Key] = set()
         self.ends: dict[Key, None] = {}
 
     def new(self, arrived: Sequence[tuple[Key, S]]) -> list[tuple[Key, S]]:
@@ -119,11 +128,11 @@ class _Table(Generic[S]):
             )
         return list(fresh.items())
 
-    def check(self, met: Sequence[tuple[Key, S]]) -> list[list[tuple[Taken, S]]]:
+    def check(self, met: Sequence[tuple[Key, S]]) -> list[list[list[tuple[Taken, S]]]]:
         """Step states of known keys again: the same variables must mean the same future."""
         rows = self.walker.step([state for _, state in met])
         for (key, _), row in zip(met, rows, strict=True):
-            if tuple(taken for taken, _ in row) != self.rows[key]:
+            if _laws(row) != self.rows[key]:
                 shown = dict(zip(self.walker.names, key, strict=True))
                 raise BadInput(
                     f"latent variables are too few: states with {shown} behave differently; the "
@@ -135,11 +144,13 @@ class _Table(Generic[S]):
         """Random episodes, compared with the table step by step."""
         rng = random.Random(0)
         met: list[tuple[Key, S]] = []
-        for _ in range(min(RETRACED, self.walker.longest)):
-            while len(met) < EPISODES:
+        episodes, steps = self.walker.retraced
+        for _ in range(min(steps, self.walker.longest)):
+            while len(met) < episodes:
                 begin = rng.choice(begins)
                 met.append((begin.key, begin.state))
-            turns = [row[rng.randrange(len(row))] for row in self.check(met)]
+            ways = [row[rng.randrange(len(row))] for row in self.check(met)]
+            turns = [some[rng.randrange(len(some)) if len(some) > 1 else 0] for some in ways]
             met = [(taken.key, state) for taken, state in turns if not taken.ended]
 
 
@@ -150,19 +161,21 @@ def _pomdp(table: _Table[S], begins: Sequence[First[S]], discount: Fraction, nam
     for key in table.ends:
         index["over", key] = len(index)
     over, nothing = len(index), len(walker.seen)
-    one = Fraction(1)
 
     def branch(taken: Taken) -> Branch:
         state = index["over" if taken.ended else "on", taken.key]
-        return Branch(state, taken.observation, one, taken.reward)
+        return Branch(state, taken.observation, taken.probability, taken.reward)
 
-    last = tuple((Branch(over, nothing, one, Fraction(0)),) for _ in walker.actions)
-    steps = [tuple((branch(taken),) for taken in row) for row in table.rows.values()]
+    last = tuple((Branch(over, nothing, Fraction(1), Fraction(0)),) for _ in walker.actions)
+    steps = [
+        tuple(tuple(sorted(branch(taken) for taken in ways)) for ways in row)
+        for row in table.rows.values()
+    ]
     start = summed(((index["on", b.key], b.observation), b.probability) for b in begins)
     return Pomdp(
         states=(*(_called(mode, key) for mode, key in index), END),
         actions=walker.actions,
-        observations=(*(_seen(symbol, i) for symbol, i in walker.seen.items()), END),
+        observations=(*_names(walker), END),
         start=tuple(Begin(s, o, p) for (s, o), p in start.items()),
         steps=(*steps, *[last] * (len(table.ends) + 1)),
         discount=discount,
@@ -177,5 +190,18 @@ def _called(mode: str, key: Key) -> str:
     return words if mode == "on" else f"{words} (over)"
 
 
-def _seen(symbol: Hashable, number: int) -> str:
-    return f"o{symbol}" if isinstance(symbol, int) else f"view {number}"
+def _names(walker: Walker[S]) -> Iterator[str]:
+    """Observations as people read them; a name that comes twice gets its number."""
+    names = [
+        walker.words(symbol) if isinstance(symbol, int) else _short(symbol) or f"view {number}"
+        for symbol, number in walker.seen.items()
+    ]
+    often = Counter([*names, END])
+    for number, name in enumerate(names):
+        yield name if often[name] == 1 else f"{name} ({number})"
+
+
+def _short(symbol: Hashable) -> str:
+    """A few numbers, written out; nothing for anything longer."""
+    text = str(symbol) if isinstance(symbol, tuple) else ""
+    return text if len(text) <= 24 else ""

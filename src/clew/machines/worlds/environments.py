@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any
 
@@ -22,26 +23,32 @@ def from_env(
     """Enumerate a world of `clew.envs`, by name or as an object, or a Gymnasium environment.
 
     `latent` maps a state to its named latent variables. A world with an `Environment.enumeration`
-    brings its own, and its `levels`; others need them. See `jax_env.from_world` and
-    `gym_env.from_gym` for the other options.
+    brings its own, and its `levels`; others need them. A Gymnasium environment may be named too
+    (`gymnasium:ID`); its states are its attributes, or what `state="module:function"` says. See
+    `jax_env.from_world` and `gym_env.from_gym` for the other options.
     """
+    from clew import envs
+    from clew.envs.registry import hosted
+
+    if isinstance(env, str) and hosted(env):
+        env, options, latent = _hosted(env, options, latent)
     if hasattr(env, "action_space"):
         from clew.machines.worlds.gym_env import from_gym
 
-        if latent is None:
-            raise BadInput(f"{env} needs latent=…, a function from it to its latent variables")
         return from_gym(env, latent, **options)  # type: ignore[arg-type]
 
-    from clew import envs
     from clew.machines.worlds.jax_env import from_world
 
     world: Environment = envs.make(env) if isinstance(env, str) else env  # type: ignore[assignment]
     known = world.enumeration(priced_events(world, options.get("reward", "sparse")))
-    note = ""
+    notes: list[str] = []
+    draws = 0
     if known is not None:
         latent = latent or known.variables
+        options.setdefault("words", known.seen)
         if "levels" not in options:
-            options["levels"], note = known.levels(), known.note
+            options["levels"], draws = known.levels(), known.draws
+            notes += [known.note] if known.note else []
     if latent is None or "levels" not in options:
         raise BadInput(
             f"{type(world).__name__} needs latent=… and levels=…, as it has no enumeration of "
@@ -49,7 +56,45 @@ def from_env(
         )
     options.setdefault("name", repr(world))
     pomdp = from_world(world, latent, **options)
-    return dataclasses.replace(pomdp, notes=(*pomdp.notes, note)) if note else pomdp
+    if outlasts(pomdp, world.horizon):
+        notes.append(f"the time limit of {world.horizon:,} steps is left out")
+    return dataclasses.replace(pomdp, notes=(*pomdp.notes, *notes), draws=draws)
+
+
+def outlasts(pomdp: Pomdp, steps: int) -> bool:
+    """Whether an episode can go on for more than so many steps."""
+    now = {begin.state for begin in pomdp.start}
+    seen: set[frozenset[int]] = set()
+    for _ in range(steps):
+        key = frozenset(now)
+        if key in seen:
+            return True
+        seen.add(key)
+        now = {b.state for s in now for row in pomdp.steps[s] for b in row} - pomdp.terminal
+        if not now:
+            return False
+    return True
+
+
+READING = ("seeds", "reward", "discount", "limit", "name")
+"""Options of `from_gym`; all others are the environment's own."""
+
+
+def _hosted(
+    name: str, options: dict[str, Any], latent: StateVariables | None
+) -> tuple[Env, dict[str, Any], StateVariables | None]:
+    """A Gymnasium environment by name, how to read it, and what its states are."""
+    if importlib.util.find_spec("gymnasium") is None:
+        raise BadInput(f"{name!r} needs gymnasium, which is not installed: pip install 'clew[gym]'")
+    from clew.envs.hosted.recipe import Recipe, imported
+
+    reading = {key: options[key] for key in READING if key in options}
+    rest = {key: value for key, value in options.items() if key not in READING}
+    state = rest.pop("state", None)
+    wrappers = rest.pop("wrappers", ())
+    wrappers = (wrappers,) if isinstance(wrappers, str) else tuple(wrappers)
+    recipe = Recipe(name, tuple(sorted(rest.items())), wrappers)
+    return recipe(), reading, imported(str(state)) if state is not None else latent
 
 
 def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:

@@ -1,72 +1,295 @@
-"""Small Gymnasium environments, by copying them before every step."""
+"""Small Gymnasium environments, by copying them before every step.
+
+What is random is enumerated: the tables of Gymnasium's toy texts are read as they are; elsewhere
+the environment's generator is replaced by one that forks at every draw (`chance`). Where that
+cannot be done, many seeds are walked, and the answer says what they may have missed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from clew.machines.exact.numbers import NumberLike, rational
-from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.enumerate import LIMIT, First, StateVariables, Taken, Walker, walk
-from clew.validate import BadInput
+from clew.envs.enumeration import LIMIT
+from clew.machines.exact.numbers import NumberLike, rational, summed
+from clew.machines.model.pomdp import Begin, Branch, Pomdp
+from clew.machines.worlds.attributes import Attributes, generators
+from clew.machines.worlds.chance import CannotEnumerateError, Oracle, outcomes
+from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
+from clew.validate import BadInput, one_of, whole_number
 
 if TYPE_CHECKING:
     from gymnasium import Env
 
+RESETS = 10
+SEEDS = 1000
+"""Seeds of an episode's beginning that are walked where it cannot be enumerated."""
+STEP_SEEDS = 200
+"""The same for one step, which there are many of."""
+MISSED = 100
+"""What is left out is bounded with confidence 1 − 1/MISSED."""
+
 
 def from_gym(
     env: Env,
-    variables: StateVariables[Env],
+    variables: StateVariables[Env] | None = None,
     *,
-    seeds: Sequence[int] = (0,),
+    seeds: int | Sequence[int] | None = None,
+    reward: str = "native",
     discount: NumberLike = "99/100",
     limit: int = LIMIT,
     name: str = "",
 ) -> Pomdp:
-    """Enumerate an environment from the episodes that some seeds begin, each as likely.
+    """Enumerate an environment whose actions are Discrete and which can be copied.
 
-    `variables` maps the environment (unwrapped) to its named latent variables. It must be possible
-    to copy the environment, and a step must depend on the state and the action alone.
+    `variables` maps the environment (unwrapped) to its named latent variables, which together
+    decide what happens next; without it they are its attributes. With `seeds`, or where the
+    beginning cannot be enumerated, episodes begin as they do under these seeds, each as likely.
+    `reward="sign"` pays 1, 0 or −1 where the environment pays more or less than nothing.
     """
-    if not seeds:
-        raise BadInput("seeds=() is not valid; give at least one")
-    walker = GymWalker(env, variables)
-    begins = [walker.begin(seed, Fraction(1, len(seeds))) for seed in seeds]
-    return walk(walker, begins, discount, limit, name or str(env))
+    one_of("reward", reward, ("native", "sign"))
+    table = _table(env) if variables is None and seeds is None else None
+    if table is not None:
+        return _from_table(table, env, reward, rational("discount", discount), name or _name(env))
+    walker = GymWalker(env, variables or Attributes(env), reward)
+    begins = walker.begin(seeds)
+    pomdp = walk(walker, begins, discount, limit, name or _name(env))
+    varied = {v: values for v, values in pomdp.variables.items() if len(set(values[:-1])) > 1}
+    notes = (*pomdp.notes, *walker.notes())
+    return replace(pomdp, variables=varied, notes=notes, draws=walker.draws)
+
+
+def _name(env: Env) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
 class GymWalker(Walker["Env"]):
     """A state is a copy of the environment."""
 
-    def __init__(self, env: Env, variables: StateVariables[Env]):
+    def __init__(self, env: Env, variables: StateVariables[Env], reward: str = "native"):
         count = getattr(getattr(env, "action_space", None), "n", None)
         if count is None:
             raise BadInput(f"{env} has no finite set of actions; its action space must be Discrete")
-        spec = getattr(env, "spec", None)
-        longest = (getattr(spec, "max_episode_steps", None) or 10**6) - 1
-        actions = tuple(f"a{i}" for i in range(int(count)))
-        super().__init__(lambda copy: variables(copy.unwrapped), actions, longest)
-        self.env = env
+        self.limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+        names = _actions(env, int(count))
+        super().__init__(lambda copy: variables(copy.unwrapped), names, (self.limit or 10**6) - 1)
+        self.env, self.reward = env, reward
         self.first = int(getattr(env.action_space, "start", 0))
+        self.draws = 0
+        self.why = ""
+        self._outside = _globally()
+        self.retraced = (4, 20)  # copies are slow
+        self.generator = getattr(env.unwrapped, "np_random", None)  # which makes it, where it can
+        self.left_out = getattr(variables, "clocks", ())
 
-    def begin(self, seed: int, probability: Fraction) -> First[Env]:
-        """The episode that a seed begins."""
-        env = deepcopy(self.env)
-        obs, _ = env.reset(seed=seed)
-        return First(self.key(env), env, self.number(_symbol(obs)), probability)
+    def begin(self, seeds: int | Sequence[int] | None) -> list[First[Env]]:
+        """Every way an episode can begin."""
+        if seeds is None:
+            ways = self._every(self.env, lambda env: env.reset()[0], SEEDS)
+            seen = {(_symbol(obs), self.key(env)) for (obs, env), _ in ways}
+            plain = [deepcopy(self.env) for _ in range(RESETS)]
+            if any((_symbol(env.reset()[0]), self.key(env)) not in seen for env in plain):
+                raise BadInput(
+                    f"{self.env} begins in ways that its np_random does not decide; let it draw "
+                    "from self.np_random, or say which seeds to walk (seeds=1000)"
+                )
+        else:
+            some = range(seeds) if isinstance(seeds, int) else seeds
+            whole_number("number of seeds", len(some), 1)
+            copies = [deepcopy(self.env) for _ in some]
+            shown = [(env.reset(seed=seed)[0], env) for env, seed in zip(copies, some, strict=True)]
+            ways = [(way, Fraction(1, len(some))) for way in shown]
+            self.draws = max(self.draws, len(some))
+            self.why = self.why or "seeds were asked for"
+        return [First(self.key(env), env, self.number(_symbol(obs)), p) for (obs, env), p in ways]
 
-    def step(self, states: Sequence[Env]) -> list[list[tuple[Taken, Env]]]:
-        """What every action does to each state, and the state after."""
-        return [[self._taken(deepcopy(env), a) for a in range(len(self.actions))] for env in states]
+    def step(self, states: Sequence[Env]) -> list[list[list[tuple[Taken, Env]]]]:
+        """What every action does to each state, and the states after."""
+        return [[self._taken(env, a) for a in range(len(self.actions))] for env in states]
 
-    def _taken(self, env: Env, action: int) -> tuple[Taken, Env]:
-        obs, reward, terminated, _, _ = env.step(self.first + action)
-        paid = rational("reward", reward)
-        return Taken(self.key(env), self.number(_symbol(obs)), paid, bool(terminated)), env
+    def notes(self) -> Iterable[str]:
+        """What the seeds may have missed, and what was left out."""
+        if self.draws:
+            share = math.log(MISSED) / self.draws
+            yield (
+                f"probabilities are from {self.draws:,} seeds, because {self.why}: what happens "
+                f"more often than {share:.1%} of the time is missed with a chance of less than "
+                f"1 in {MISSED}"
+            )
+        if self.limit:
+            yield f"the time limit of {self.limit:,} steps is left out"
+        if self.left_out:
+            yield f"attributes that only count steps are left out: {', '.join(self.left_out)}"
+
+    def _taken(self, env: Env, action: int) -> list[tuple[Taken, Env]]:
+        ways = self._every(env, lambda copy: copy.step(self.first + action), STEP_SEEDS)
+        found: dict[Taken, tuple[Fraction, Env]] = {}
+        for ((obs, reward, terminated, _, _), after), p in ways:
+            taken = Taken(
+                self.key(after), self.number(_symbol(obs)), self._paid(reward), bool(terminated)
+            )
+            so_far = found.get(taken, (Fraction(0), after))
+            found[taken] = (so_far[0] + p, so_far[1])
+        return [(taken._replace(probability=p), after) for taken, (p, after) in found.items()]
+
+    def _paid(self, reward: Any) -> Fraction:
+        paid = rational("reward", float(reward))
+        return Fraction((paid > 0) - (paid < 0)) if self.reward == "sign" else paid
+
+    def _every(
+        self, env: Env, act: Callable[[Env], Any], seeds: int
+    ) -> list[tuple[tuple[Any, Env], Fraction]]:
+        """Every outcome of a reset or step, with the copy it happened to."""
+        before = _randomness(env)
+        copy = deepcopy(env)
+        result = act(copy)
+        if before is not None and before == _randomness(copy) and _globally() == self._outside:
+            return [((result, copy), Fraction(1))]
+
+        def run(oracle: np.random.Generator) -> tuple[Any, Env]:
+            copy = deepcopy(env)
+            copy.unwrapped._np_random = oracle  # pyright: ignore[reportPrivateUsage]
+            return act(copy), copy
+
+        try:
+            self._same_outside(act, env)
+            return [(_own_generator(way), p) for way, p in outcomes(run)]
+        except CannotEnumerateError as error:
+            self.draws = max(self.draws, seeds) if not self.draws else min(self.draws, seeds)
+            self.why = self.why or str(error)
+            self.retraced = (2, 3)
+        found = []
+        for seed in range(seeds):
+            copy = deepcopy(env)
+            _reseed(copy, seed)
+            found.append(((act(copy), copy), Fraction(1, seeds)))
+        self._outside = _globally()
+        return found
+
+    def _same_outside(self, act: Callable[[Env], Any], env: Env) -> None:
+        """Refuse to enumerate what draws from a generator that is not the environment's own."""
+        copy = deepcopy(env)
+        others = [g for g in generators(copy) if g is not getattr(copy.unwrapped, "_np_random", 0)]
+        states, outside = [_state(g) for g in others], _globally()
+        act(copy)
+        if states != [_state(g) for g in others] or outside != _globally():
+            self._outside = _globally()
+            raise CannotEnumerateError("it draws from a generator other than its np_random")
+        if getattr(copy.unwrapped, "_np_random", None) is None:
+            raise CannotEnumerateError("it has no np_random")
+
+
+def _own_generator(way: tuple[Any, Env]) -> tuple[Any, Env]:
+    """The copy with a plain generator again, which can be copied."""
+    way[1].unwrapped._np_random = np.random.default_rng(0)  # pyright: ignore[reportPrivateUsage]
+    return way
+
+
+def _state(generator: Any) -> str:
+    if isinstance(generator, random.Random):
+        return str(hash(generator.getstate()))
+    if isinstance(generator, np.random.RandomState):
+        _, numbers, place, *_ = generator.get_state(legacy=True)
+        return f"{hash(np.asarray(numbers).tobytes())} {place}"
+    return repr(generator.bit_generator.state)
+
+
+def _randomness(env: Env) -> tuple[str, ...] | None:
+    """The states of all generators that an environment holds; None if its own is not made yet."""
+    if getattr(env.unwrapped, "_np_random", None) is None:
+        return None
+    return tuple(_state(generator) for generator in generators(env))
+
+
+def _globally() -> Hashable:
+    """The states of the generators that everybody shares."""
+    _, numbers, place, *_ = np.random.get_state(legacy=True)
+    return hash(random.getstate()), np.asarray(numbers).tobytes(), place
+
+
+def _reseed(env: Env, seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    env.unwrapped._np_random = np.random.default_rng(seed)  # pyright: ignore[reportPrivateUsage]
+    for generator in generators(env):
+        if isinstance(generator, np.random.Generator):
+            fresh = type(generator.bit_generator)(seed)
+            generator.bit_generator.state = fresh.state
+        else:
+            generator.seed(seed)
+
+
+def _actions(env: Env, count: int) -> tuple[str, ...]:
+    """By the names of an enumeration `actions`, if the environment has one."""
+    named = {
+        int(each): str(each.name) for each in getattr(env.unwrapped, "actions", ()) or ()
+        if hasattr(each, "name") and hasattr(each, "value")
+    }  # fmt: skip
+    first = int(getattr(env.action_space, "start", 0))
+    return tuple(named.get(first + i, f"a{i}") for i in range(count))
+
+
+Rows = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
+
+
+def _table(env: Env) -> Rows | None:
+    """The table of a toy text, `P[state][action]`, if what is seen is the state."""
+    import gymnasium
+    from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+    inner: Any = env
+    while isinstance(inner, TimeLimit | OrderEnforcing | PassiveEnvChecker):
+        inner = inner.env
+    rows, start = getattr(inner, "P", None), getattr(inner, "initial_state_distrib", None)
+    plain = inner is env.unwrapped and isinstance(env.observation_space, gymnasium.spaces.Discrete)
+    if not plain or not isinstance(rows, dict) or start is None:
+        return None
+    return cast(Rows, rows)
+
+
+def _from_table(rows: Rows, env: Env, reward: str, discount: Fraction, name: str) -> Pomdp:
+    """States are what is seen; those in which an episode is over are terminal."""
+    start: Any = env.unwrapped.initial_state_distrib  # type: ignore[attr-defined]
+    over = {to for row in rows.values() for ways in row.values() for _, to, _, end in ways if end}
+    walker = GymWalker(env, lambda copy: {}, reward)
+
+    def law(ways: Sequence[tuple[float, int, float, bool]]) -> tuple[Branch, ...]:
+        exact = [rational("a probability", float(p)) for p, _, _, _ in ways]
+        total = sum(exact, Fraction(0))
+        found = summed(
+            ((int(to), walker._paid(paid)), p / total)  # pyright: ignore[reportPrivateUsage]
+            for p, (_, to, paid, _) in zip(exact, ways, strict=True)
+            if p
+        )
+        return tuple(Branch(to, to, p, paid) for (to, paid), p in found.items())
+
+    def stay(s: int) -> tuple[tuple[Branch, ...], ...]:
+        return ((Branch(s, s, Fraction(1), Fraction(0)),),) * len(walker.actions)
+
+    begins = [rational("a probability", float(p)) for p in start]
+    names = tuple(f"s{s}" for s in range(len(rows)))
+    return Pomdp(
+        states=names,
+        actions=walker.actions,
+        observations=tuple(f"o{s}" for s in range(len(rows))),
+        start=tuple(Begin(s, s, p / sum(begins)) for s, p in enumerate(begins) if p),
+        steps=tuple(
+            stay(s) if s in over else tuple(law(rows[s][a]) for a in range(len(walker.actions)))
+            for s in range(len(rows))
+        ),
+        discount=discount,
+        terminal=frozenset(over),
+        variables={"state": names},
+        name=name,
+        notes=tuple(walker.notes()),
+    )
 
 
 def _symbol(obs: object) -> Hashable:
@@ -75,7 +298,14 @@ def _symbol(obs: object) -> Hashable:
         return tuple((name, _symbol(part)) for name, part in sorted(obs.items()))
     if isinstance(obs, tuple | list):
         return tuple(map(_symbol, obs))
+    if isinstance(obs, str):
+        return obs
     array = np.asarray(obs)
     if array.ndim == 0 and array.dtype.kind in "iub":
         return int(array)
+    if array.dtype.kind in "iub" and array.size <= 8:
+        return tuple(array.ravel().tolist())
     return array.tobytes() if array.dtype.kind in "iubf" else str(obs)
+
+
+__all__ = ["CannotEnumerateError", "GymWalker", "Oracle", "from_gym"]

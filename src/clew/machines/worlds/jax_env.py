@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import jax
@@ -10,11 +10,15 @@ import numpy as np
 from jaxtyping import PyTree
 
 from clew.envs.base import Environment, Step
+from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, meant_by, rational
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.enumerate import LIMIT, First, StateVariables, Taken, Walker, walk
+from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
+from clew.validate import BadInput
 
 BATCH = 256
+KEYS = 3
+"""Under which steps are compared: no step may be random."""
 State = PyTree[np.ndarray]
 
 
@@ -27,9 +31,12 @@ def from_world(
     discount: NumberLike = "99/100",
     limit: int = LIMIT,
     name: str = "",
+    words: Callable[[int], str] | None = None,
 ) -> Pomdp:
     """Enumerate a world from its levels and their probabilities."""
-    return walked(JaxWalker(env, variables, env.prices(reward)), levels, discount, limit, name)
+    walker = JaxWalker(env, variables, env.prices(reward))
+    walker.words = words or walker.words
+    return walked(walker, levels, discount, limit, name)
 
 
 def walked(
@@ -52,8 +59,9 @@ class JaxWalker(Walker[State]):
         self.env = env
         self.prices = [meant_by(float(price)) for price in prices]
         key = jax.random.key(0)
-        every = jax.vmap(lambda state, action: env.step(state, action, key), (None, 0))
-        self._step = jax.jit(jax.vmap(every, (0, None)))
+        every = jax.vmap(lambda state, action, key: env.step(state, action, key), (None, 0, None))
+        self._step = jax.jit(jax.vmap(every, (0, None, None)))
+        self._keys = jax.random.split(key, KEYS)
 
     def start(self, levels: Sequence[tuple[PyTree[np.ndarray], Fraction]]) -> list[First[State]]:
         """Begin an episode in each level."""
@@ -64,7 +72,7 @@ class JaxWalker(Walker[State]):
             for i, state in enumerate(_split(states, 1))
         ]
 
-    def step(self, states: Sequence[State]) -> list[list[tuple[Taken, State]]]:
+    def step(self, states: Sequence[State]) -> list[list[list[tuple[Taken, State]]]]:
         """What every action does to each state, and the state after."""
         rows = []
         n = len(self.actions)
@@ -75,13 +83,24 @@ class JaxWalker(Walker[State]):
             flat = _split(after, 2)
             for i in range(len(some)):
                 landed = enumerate(flat[i * n : (i + 1) * n])
-                rows.append([(self._taken(state, step, i, a), state) for a, state in landed])
+                rows.append([[(self._taken(state, step, i, a), state)] for a, state in landed])
         return rows
 
     def _batch(self, states: list[State]) -> tuple[State, Step]:
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
-        answer = self._step(stacked, np.arange(len(self.actions)))
-        return jax.tree.map(np.asarray, answer)
+        answer, *others = (
+            jax.tree.map(np.asarray, self._step(stacked, np.arange(len(self.actions)), key))
+            for key in self._keys
+        )
+        for other in others:
+            same = jax.tree.map(np.array_equal, answer, other)
+            if not all(jax.tree.leaves(same)):
+                raise BadInput(
+                    f"a step of {type(self.env).__name__} is random: its key decides what happens, "
+                    "and one key must not be taken for all; only worlds whose steps are decided by "
+                    "state and action are enumerated"
+                )
+        return answer
 
     def _taken(self, state: State, step: Step, i: int, a: int) -> Taken:
         return Taken(

@@ -6,9 +6,11 @@ by several workers. For few programs with many runs, one worker that trains on e
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing as mp
 import os
 import signal
+import threading
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -87,25 +89,41 @@ class LocalWorkers:
         if not stop.reason and self._deaths <= RESTARTS * self._size:
             self._start(index)
             return []
-        return [f"a worker died, exit code {process.exitcode}"]
+        return [f"a worker died, {_how(process.exitcode)}"]
+
+
+def _how(code: int | None) -> str:
+    """An exit code in words."""
+    if code == -signal.SIGKILL:
+        return (
+            "killed by SIGKILL: if nobody did that, the machine was out of memory; take fewer "
+            "--workers, or a smaller --pack-size with --retry"
+        )
+    return f"exit code {code}"
 
 
 def _work(config: WorkerConfig, index: int, size: int, line: Connection) -> None:
     """One worker: the main function of its process."""
     _take_share(index, size)
 
-    def tell(progress: PackProgress) -> None:
-        try:
-            line.send(progress)
-        except OSError:
-            # whoever started this is gone: end too, at a checkpoint
-            signal.raise_signal(signal.SIGTERM)
+    def tell(what: PackProgress | Outcome | str) -> None:
+        with contextlib.suppress(OSError):  # whoever started this is gone
+            line.send(what)
 
     with Stop(config.time_limit, again=lambda: os._exit(1)) as stop:
+        threading.Thread(target=_end_with_the_parent, daemon=True, name="parent").start()
         try:
-            line.send(run_worker(config, stop, tell))
+            tell(run_worker(config, stop, tell))
         except (BadInput, OSError) as error:
-            line.send(f"a worker ended: {error}")
+            tell(f"a worker ended: {error}")
+
+
+def _end_with_the_parent() -> None:
+    """Whatever this process does now, it ends at a checkpoint when its parent is gone."""
+    parent = mp.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _take_share(index: int, size: int) -> None:

@@ -28,6 +28,8 @@ LONGEST_MARGIN, SHORTEST_MARGIN = 120.0, 30.0
 POLL = 5.0
 GONE = 30.0
 """Seconds that a result may take to be seen after its job has left the queue."""
+PATIENCE = 60.0
+"""Seconds for SLURM to answer a question."""
 REQUEUES = 100_000
 
 # One that `Stop` listens to; jobs learn of it through their environment. With submitit's own
@@ -148,5 +150,8 @@ def _in_queue() -> set[str] | None:
 
 
 def _ask(*command: str) -> str | None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None
     return done.stdout if done.returncode == 0 else None

@@ -13,6 +13,8 @@ from clew.envs.worlds.memory_s.layout import BALL, KEY
 from clew.envs.worlds.memory_s.world import CorridorState, MemoryS
 
 OBJECTS = {KEY: "key", BALL: "ball"}
+SIGNS = dict(enumerate("?.w", 0)) | {5: "k", 6: "b"}
+"""By MiniGrid's code of the object."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,3 +43,15 @@ class Poses(Enumeration[CorridorState]):
             "pose": tuple(int(i) for i in tables.pose[row]),
         }
         return named | ({"length": int(layout.hallway_end)} if self.env.random_length else {})
+
+    def seen(self, symbol: int) -> str:
+        """The view, row by row from far to near, with the agent in the middle of the last."""
+        codes = np.asarray(self.env.alphabet[symbol])[..., : max(SIGNS) + 1].argmax(-1).T
+        rows = [[SIGNS[int(code)] for code in row] for row in codes]
+        rows[-1][len(codes) // 2] = "^"
+        return "/".join("".join(row) for row in rows)
+
+    @property
+    def note(self) -> str:
+        """What the signs of a view mean."""
+        return "views, row by row: ^ the agent, w wall, . floor, k key, b ball, ? not seen"

@@ -135,8 +135,9 @@ class MemoryS(Environment[Level, CorridorState]):
         events = self.events(
             goal=goal,
             wrong=wrong,
-            # the part of the time that was used up when the goal was reached
-            lateness=jnp.where(goal, t / self.horizon, 0),
+            # the part of the time that was used up when the goal was reached; as a product, which
+            # every compiler rounds alike
+            lateness=jnp.where(goal, t * (1 / self.horizon), 0),
             move=action != DONE,
             revisit=entered & (state.visited & here).any(),
             step=jnp.bool_(True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 
@@ -11,15 +12,17 @@ import numpy as np
 from jaxtyping import Array, Bool
 
 from clew.envs.enumeration import Enumeration, refuse_many
+from clew.envs.worlds.mystery_path.law import LARGEST, LevelKey, level_law
 from clew.envs.worlds.mystery_path.levels import Level
 from clew.envs.worlds.mystery_path.world import MysteryPath, PathState
 
 DRAWS = 20_000
+HEADINGS = ("north", "west", "south", "east")
 
 
 @dataclasses.dataclass(frozen=True)
 class Paths(Enumeration[PathState]):
-    """The levels that occur in many draws, taken to be equally likely."""
+    """All levels with their probabilities on a small grid; on others, those of many draws."""
 
     env: MysteryPath
     visits: bool
@@ -27,24 +30,48 @@ class Paths(Enumeration[PathState]):
 
     def levels(self) -> Iterable[tuple[Level, Fraction]]:
         """Sorted, so that equal worlds give equal POMDPs."""
-        keys = jax.random.split(jax.random.key(0), DRAWS)
-        drawn = jax.tree.map(np.asarray, jax.jit(jax.vmap(self.env.level))(keys))
-        found = {
-            (path.tobytes(), int(origin), int(goal)): Level(path, origin, goal)
-            for path, origin, goal in zip(*drawn, strict=True)
-        }
+        law = self._drawn() if self.draws else level_law(self.env.size, self.env.origin_sides)
         # a path crosses the grid, and the agent may face four ways
-        least = len(found) * self.env.size * (1 if self.env.actions == "cardinal" else 4)
-        refuse_many(
-            least, f"{len(found):,} levels were drawn, which have at least {least:,} states"
+        least = len(law) * self.env.size * (1 if self.env.actions == "cardinal" else 4)
+        refuse_many(least, f"{len(law):,} levels were found, which have at least {least:,} states")
+        tiles = np.arange(self.env.size**2)
+        for path, origin, goal in sorted(law, key=lambda one: (sorted(one[0]), one[1:])):
+            level = Level(np.isin(tiles, list(path)), np.int32(origin), np.int32(goal))  # type: ignore[arg-type]
+            yield level, law[path, origin, goal]
+
+    def _drawn(self) -> dict[LevelKey, Fraction]:
+        """As often as they came."""
+        keys = jax.random.split(jax.random.key(0), self.draws)
+        drawn = jax.tree.map(np.asarray, jax.jit(jax.vmap(self.env.level))(keys))
+        counted = Counter(
+            (frozenset(np.flatnonzero(path).tolist()), int(origin), int(goal))
+            for path, origin, goal in zip(*drawn, strict=True)
         )
-        for key in sorted(found):
-            yield found[key], Fraction(1, len(found))
+        return {level: Fraction(count, self.draws) for level, count in counted.items()}
+
+    @property
+    def draws(self) -> int:
+        """None on a grid that is small enough for the generator's exact law."""
+        return 0 if self.env.size <= LARGEST else DRAWS
 
     @property
     def note(self) -> str:
         """Rare levels are missing, and the others are not equally likely."""
-        return f"on sampled levels: those that occur in {DRAWS:,} draws, taken as equally likely"
+        said = f"levels were drawn {DRAWS:,} times and count as often as they came; rare ones "
+        return f"{said}are missing" if self.draws else ""
+
+    def seen(self, symbol: int) -> str:
+        """Where the agent stands, and which way it looks if it turns."""
+        (tile, heading, crossed), origin, goal = self.env.images.read(symbol)
+        words = [f"at {tile // self.env.size},{tile % self.env.size}"]
+        if self.env.actions == "egocentric":
+            words.append(f"facing {HEADINGS[heading]}")
+        if crossed:
+            words.append("fallen")
+        for end, name in ((origin, "origin"), (goal, "goal")):
+            if end is not None:
+                words.append(f"{name} at {end // self.env.size},{end % self.env.size}")
+        return " ".join(words)
 
     def variables(self, state: PathState) -> Mapping[str, Hashable]:
         """The path, the pose, and the tiles that were tested if the reward depends on them."""

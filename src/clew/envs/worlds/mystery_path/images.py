@@ -100,6 +100,13 @@ class Images:
         tile, heading, crossed = jnp.asarray(self._agents, jnp.int32)[agent]
         return tile, heading, crossed == 1, goal
 
+    def read(self, symbol: int) -> tuple[tuple[int, int, int], int | None, int | None]:
+        """Of one image: the agent's (tile, heading, crossed), and the tiles of drawn ends."""
+        agent, origin, goal = self._parts(np.asarray(symbol))
+        tile, heading, crossed = (int(part) for part in agent)
+        ends = (None if end is None else int(end) for end in (origin, goal))
+        return (tile, heading, crossed), *ends  # type: ignore[return-value]
+
     def draw(self, symbol: A, xp: ModuleType = np) -> A:
         """The images with these numbers; with `xp=jax.numpy` it can be traced.
 

@@ -110,8 +110,8 @@ def find_path(
     open list is a number a tile: scatters and argmins are slow when vmapped on a CPU.
     """
     tile = jnp.arange(size * size, dtype=jnp.int32)
-    neighbours, exists = (jnp.asarray(table) for table in _neighbours(size))
-    heuristic = jnp.asarray(_distances(size))[goal]
+    neighbours, exists = (jnp.asarray(table) for table in neighbours_of(size))
+    heuristic = jnp.asarray(distances_of(size))[goal]
 
     def expand(search: _Search) -> _Search:
         """Close the current tile and look at its neighbours, in their order."""
@@ -171,7 +171,7 @@ def _trace(parent: Int[Array, " tile"], goal: Int[Array, ""]) -> Bool[Array, " t
     return jax.lax.while_loop(lambda carry: carry[0] >= 0, back, start)[1]
 
 
-def _neighbours(size: int) -> tuple[np.ndarray, np.ndarray]:
+def neighbours_of(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Neighbours in the order they are looked at: right, left, below, above."""
     tile = np.arange(size * size)
     x, y = np.divmod(tile, size)
@@ -180,7 +180,8 @@ def _neighbours(size: int) -> tuple[np.ndarray, np.ndarray]:
     return np.where(exists, tile[:, None] + step, 0).astype(np.int32), exists
 
 
-def _distances(size: int) -> np.ndarray:
+def distances_of(size: int) -> np.ndarray:
+    """Between any two tiles, in units of the costs."""
     x, y = np.divmod(np.arange(size * size), size)
     squared = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2
     return np.round(np.sqrt(squared) * UNIT).astype(np.int32)

@@ -34,6 +34,10 @@ class Sequences(Enumeration[SequenceState]):
             "right": int(state.n_correct),
         }
 
+    def seen(self, symbol: int) -> str:
+        """The token that is dictated, or that it is to be repeated."""
+        return "play" if symbol == self.env.v else f"token {symbol}"
+
     def smaller(self) -> Mapping[str, object]:
         """64 sequences at most."""
         return {"k": min(self.env.k, 3), "v": min(self.env.v, 4)}

@@ -152,13 +152,12 @@ class TinyReproduce(Environment[Level, SequenceState]):
             "is_success": success,
         }
 
-    def explain(self, state: SequenceState) -> dict[str, Any]:
+    def plain(self, info: dict[str, Any]) -> dict[str, Any]:
         """The names and types of the paper's section on instrumentation."""
-        plain = super().explain(state)
-        length = plain.pop("rm_length")
-        plain["phase"] = ("watch", "play")[plain["phase"]]
-        plain["rm_state"] = tuple(plain["rm_state"][:length])
-        return plain
+        length = info.pop("rm_length")
+        info["phase"] = ("watch", "play")[info["phase"]]
+        info["rm_state"] = tuple(info["rm_state"][:length])
+        return info
 
     def latent(self) -> Latent[SequenceState, PyTree[Array]]:
         """Which tokens are still to be played."""

@@ -181,6 +181,8 @@ class _Parser:
         place, sign = self.now.place, ""
         if signed and self.now.kind == SIGN:
             sign = self.advance().text
+        if self.now.kind == SIGN and self.now.text == "-" and not signed:
+            self.now.fail("this is a negative probability", "0 to 1")
         if self.now.kind != NUMBER:
             self.now.fail("a number is missing here", expected)
         return written(self.advance().text, place, sign == "-")

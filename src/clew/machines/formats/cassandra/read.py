@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from clew.machines.formats.cassandra.parser import SETS, Start, parse
@@ -17,6 +18,7 @@ from clew.machines.formats.cassandra.tables import (
 from clew.machines.formats.numbers import Snap, Written, single
 from clew.machines.formats.text import LIMITS, Limits, ParseError
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
+from clew.validate import BadInput
 
 FIRST = "(start)"
 """What is observed before the first action, of which the format knows nothing. No name of the
@@ -33,7 +35,8 @@ def parse_pomdp(text: str, name: str = "POMDP", limits: Limits = LIMITS) -> Pomd
         wanted = " and ".join(f"'{name}:'" for name in missing)
         raise ParseError(f"the file does not say {' and '.join(missing)}", tree.end, "", wanted)
     names, snaps = Names(tree, limits), list[Snap]()
-    gamma, start = _discount(discount, snaps), _start(tree.start, names, snaps)
+    gamma = _discount(discount, snaps)
+    start = _start(tree.start, names, snaps, limits.renormalise)
     filling = Filling(names, limits)
     for entry in tree.entries:
         if entry.table == "R":
@@ -50,18 +53,27 @@ def parse_pomdp(text: str, name: str = "POMDP", limits: Limits = LIMITS) -> Pomd
                 yield Branch(s2, o, p * q, filling.rewards((a, s, s2, o)))
 
     states, actions, observations = (names.of[kind] for kind in SETS)
-    return Pomdp(
+    steps = tuple(
+        tuple(tuple(branches(s, a)) for a in range(len(actions))) for s in range(len(states))
+    )
+    pomdp = Pomdp(
         states=states,
         actions=actions,
         observations=(*observations, FIRST),
         start=tuple(Begin(s, len(observations), p) for s, p in sorted(start.items())),
-        steps=tuple(
-            tuple(tuple(branches(s, a)) for a in range(len(actions))) for s in range(len(states))
-        ),
-        discount=gamma,
+        steps=steps,
+        discount=min(gamma, Fraction(1, 2)),
         name=name,
         notes=tuple(_notes(dict.fromkeys(snaps))),
     )
+    if gamma < 1:
+        return replace(pomdp, discount=gamma)
+    said = "discount 1: states that are never left and pay nothing end the episode"
+    try:
+        notes = (*pomdp.notes, said)
+        return replace(pomdp, discount=gamma, terminal=_absorbing(steps), notes=notes)
+    except BadInput as error:
+        discount.fail(str(error), "a number below 1")
 
 
 def _notes(snaps: Iterable[Snap]) -> Iterable[str]:
@@ -78,12 +90,21 @@ def _notes(snaps: Iterable[Snap]) -> Iterable[str]:
 
 def _discount(number: Written, snaps: list[Snap]) -> Fraction:
     value = single(number, snaps)
-    if not 0 < value < 1:
-        number.fail("this is no discount", "a number above 0 and below 1")
+    if not 0 < value <= 1:
+        number.fail("this is no discount", "a number above 0, and 1 at most")
     return value
 
 
-def _start(start: Start | None, names: Names, snaps: list[Snap]) -> Exact:
+def _absorbing(steps: Sequence[Sequence[Sequence[Branch]]]) -> frozenset[int]:
+    """The states that are never left and pay nothing."""
+    return frozenset(
+        s
+        for s, rows in enumerate(steps)
+        if all(b.state == s and not b.reward for row in rows for b in row)
+    )
+
+
+def _start(start: Start | None, names: Names, snaps: list[Snap], renormalise: bool) -> Exact:
     """The first belief; uniform over all states where the file does not say."""
     n = len(names.of["states"])
     chosen = set(range(n))
@@ -94,7 +115,7 @@ def _start(start: Start | None, names: Names, snaps: list[Snap]) -> Exact:
             return {_state(first, n): Fraction(1)}
         exactly(n, start.vector, start.place)
         row = dict(enumerate(start.vector))
-        return sums_to_one(row, "the start probabilities", start.place, snaps)
+        return sums_to_one(row, "the start probabilities", start.place, snaps, renormalise)
     if start is not None and start.how != "uniform":
         listed = {i for token in start.states for i in names.find(token, "states")}
         chosen = listed if start.how == "include" else chosen - listed

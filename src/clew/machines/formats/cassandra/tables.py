@@ -19,6 +19,8 @@ from clew.machines.formats.text import Limits, ParseError, Place
 from clew.validate import hint
 
 Exact = dict[int, Fraction]
+ROUNDING = Fraction(1, 10**4)
+"""How far a sum may be off to be renormalised on request."""
 KINDS = {
     "T": ("actions", "states", "states"),
     "O": ("actions", "states", "observations"),
@@ -46,19 +48,21 @@ class Filling:
             else range(len(self.names.of[kind]))
             for part, kind in enumerate(kinds)
         )
-        self.spend(entry, len(actions) * len(states) * len(columns))
-        height = len(states) if given == 1 else 1
-        if entry.shorthand is None:
-            contents = _numbers(entry, height, 1 if given == 3 else len(columns))
+        cells = [(entry.table, a, s) for a in actions for s in states]
+        if given == 3:
+            self.spend(entry, len(cells) * len(columns))
+            ((number,),) = _numbers(entry, 1, 1)
+            for here in cells:
+                self.rows[here] = self.rows.get(here, {}) | dict.fromkeys(columns, number)
         else:
-            contents = _shorthand(entry, height, len(columns), start)
-        for a in actions:
-            for nth, s in enumerate(states):
-                here = (entry.table, a, s)
-                row = contents[nth % height]
-                filled = row * len(columns) if given == 3 else row
-                self.rows.setdefault(here, {}).update(zip(columns, filled, strict=True))
-                self.places[here] = entry.place
+            height = len(states) if given == 1 else 1
+            rows = _rows(entry, height, len(columns), start)
+            # rows that are the same are one object, until a later statement changes one
+            different = len({id(row) for row in rows})
+            self.spend(entry, max(len(cells), different * max(map(len, rows))))
+            for nth, here in enumerate(cells):
+                self.rows[here] = rows[nth % height]
+        self.places.update(dict.fromkeys(cells, entry.place))
 
     def pay(self, entry: TableEntry, sign: int, snaps: list[Snap]) -> None:
         """Add the rules for R that `entry` states."""
@@ -82,6 +86,9 @@ class Filling:
 
     def exact(self, table: str, end: Place, snaps: list[Snap]) -> list[list[Exact]]:
         """Every row of a table, by action and state, as the probabilities it means."""
+        count = sum(len(row) for (kind, _, _), row in self.rows.items() if kind == table)
+        what = f"{table} has too many probabilities"
+        self.limits.check("branches", count, end, what)
         return [
             [
                 sums_to_one(
@@ -89,6 +96,7 @@ class Filling:
                     f"{ROW_OF[table]} {state!r} under {action!r}",
                     self.places.get((table, a, s), end),
                     snaps,
+                    self.limits.renormalise,
                 )
                 for s, state in enumerate(self.names.of["states"])
             ]
@@ -101,13 +109,22 @@ class Filling:
         self.limits.check("cells", self.spent, entry.place, "the statements set too many cells")
 
 
-def sums_to_one(row: dict[int, Written], what: str, place: Place, snaps: list[Snap]) -> Exact:
+def sums_to_one(
+    row: dict[int, Written], what: str, place: Place, snaps: list[Snap], renormalise: bool = False
+) -> Exact:
     """The probabilities that a row means, or an error with their sum."""
     reading = distribution(row, snaps)
-    if reading is None:
-        total = sum((number.value for number in row.values()), Fraction(0))
-        raise ParseError(f"{what} add up to {float(total):.10g}", place, None, "exactly 1")
-    return reading
+    if reading is not None:
+        return reading
+    total = sum((number.value for number in row.values()), Fraction(0))
+    near = abs(total - 1) <= ROUNDING
+    if renormalise and near:
+        snaps.append(Snap(f"a row that adds up to {float(total):.10g}", Fraction(1), place))
+        return {key: number.value / total for key, number in row.items() if number.value}
+    wanted = "exactly 1"
+    if near and not renormalise:
+        wanted += " (--renormalise, or Limits(renormalise=True), divides by such sums)"
+    raise ParseError(f"{what} add up to {float(total):.10g}", place, None, wanted)
 
 
 def exactly(n: int, numbers: Sequence[Written], place: Place, probabilities: bool = True) -> None:
@@ -129,7 +146,19 @@ def _numbers(
     return [list(entry.numbers[r * width : (r + 1) * width]) for r in range(height)]
 
 
-def _shorthand(entry: TableEntry, height: int, width: int, start: Exact) -> list[list[Written]]:
+def _rows(entry: TableEntry, height: int, width: int, start: Exact) -> list[dict[int, Written]]:
+    """Whole rows, without their zeros."""
+    if entry.shorthand is not None:
+        return _shorthand(entry, height, width, start)
+    return [
+        {column: number for column, number in enumerate(row) if number.value}
+        for row in _numbers(entry, height, width)
+    ]
+
+
+def _shorthand(
+    entry: TableEntry, height: int, width: int, start: Exact
+) -> list[dict[int, Written]]:
     """The rows that a word stands for: `uniform`, `reset` to the start, or `identity`."""
     word, given = entry.shorthand, len(entry.keys)
     assert word is not None
@@ -138,12 +167,14 @@ def _shorthand(entry: TableEntry, height: int, width: int, start: Exact) -> list
         allowed += ["reset", "identity"][: max(3 - given, 0)]
     if word.text not in allowed:
         word.fail("this word cannot stand here", " or ".join(("numbers", *map(repr, allowed))))
-    same = {"uniform": dict.fromkeys(range(width), Fraction(1, width)), "reset": start}
-    rows = (same.get(word.text, {r: Fraction(1)}) for r in range(height))
-    return [
-        [Written(p, 0, str(p), word.place) for p in (row.get(c, Fraction(0)) for c in range(width))]
-        for row in rows
-    ]
+
+    def row(law: Exact) -> dict[int, Written]:
+        return {c: Written(p, 0, str(p), word.place) for c, p in law.items() if p}
+
+    if word.text == "identity":
+        return [row({r: Fraction(1)}) for r in range(height)]
+    same = start if word.text == "reset" else dict.fromkeys(range(width), Fraction(1, width))
+    return [row(same)] * height
 
 
 LONGEST_COUNT = 18

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from clew.machines.formats.clewjson.values import (
@@ -22,8 +23,10 @@ from clew.machines.formats.clewjson.values import (
 )
 from clew.machines.formats.clewjson.write import FORMAT, MACHINE, POMDP, PRODUCT, VERSION, Model
 from clew.machines.formats.text import LIMITS, Limits
+from clew.machines.model.ends import ENDS
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
 from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
+from clew.validate import BadInput
 
 Index = Mapping[str, int]
 Steps = tuple[tuple[tuple[Branch, ...], ...], ...]
@@ -50,25 +53,36 @@ def parse_clew_json(document: str, limits: Limits = LIMITS) -> Model:
 
 def _pomdp(node: Node, limits: Limits) -> Pomdp:
     needed = ("discount", "states", "actions", "observations", "start", "steps")
-    part = fields(node, needed, ("name", "terminal", "variables", "notes"))
+    part = fields(node, needed, ("name", "terminal", "variables", "notes", "end", "draws"))
     states, actions, seen = (names(part[kind]) for kind in needed[1:4])
     limits.of_tables(part["states"].place, len(states), len(actions), len(seen))
     discount = fraction(part["discount"])
-    if not 0 < discount < 1:
-        part["discount"].fail("this is no discount", "a fraction above 0 and below 1")
+    end = text(part["end"]) if "end" in part else ENDS[0]
+    if end not in ENDS:
+        part["end"].fail("this convention of the end is not known", " or ".join(map(repr, ENDS)))
     steps = _steps(part["steps"], states, actions, seen)
-    return Pomdp(
+    ends = _terminal(part["terminal"], states, steps) if "terminal" in part else frozenset()
+    begins = _start(part["start"], states, seen)
+    if any(begin.state in ends for begin in begins):
+        part["start"].fail("an episode begins in a terminal state", "states that are not terminal")
+    pomdp = Pomdp(
         states=tuple(states),
         actions=tuple(actions),
         observations=tuple(seen),
-        start=_start(part["start"], states, seen),
+        start=begins,
         steps=steps,
-        discount=discount,
-        terminal=_terminal(part["terminal"], states, steps) if "terminal" in part else frozenset(),
+        discount=Fraction(1, 2),  # until all else is known to be right
+        terminal=ends,
         variables=_variables(part["variables"], len(states)) if "variables" in part else {},
         name=text(part["name"]) if "name" in part else "POMDP",
         notes=texts(part["notes"]) if "notes" in part else (),
+        end=end,
+        draws=max(of_kind(part["draws"], int), 0) if "draws" in part else 0,
     )
+    try:
+        return replace(pomdp, discount=discount)
+    except BadInput as error:
+        part["discount"].fail(str(error), "a discount between 0 and 1")
 
 
 def _start(node: Node, states: Index, seen: Index) -> tuple[Begin, ...]:

@@ -62,6 +62,8 @@ def _pomdp(pomdp: Pomdp) -> dict[str, object]:
             for name, values in pomdp.variables.items()
         },
         "notes": pomdp.notes,
+        **({"end": pomdp.end} if pomdp.end != "stops" else {}),
+        **({"draws": pomdp.draws} if pomdp.draws else {}),
     }
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Literal
 
+from clew.envs.enumeration import refuse_many
 from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.worlds.gallery import register
@@ -34,6 +35,8 @@ def dictation(
     whole_number("v", v, 2, 8)
     one_of("reward", reward, ("dense", "sparse"))
     one_of("positions", positions, (False, True))
+    count = 2 * k * v**k + 1
+    refuse_many(count, f"{v}^{k} sequences of {2 * k} steps make {count:,} states")
     rules = _Rules(k, reward, positions)
     tokens = [str(token) for token in range(v)]
     sequences = ["".join(some) for some in product(tokens, repeat=k)]

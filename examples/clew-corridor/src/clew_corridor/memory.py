@@ -11,8 +11,10 @@ from clew.memory.base import cleared
 
 
 @memory.register("Leaky")
-class Leaky(memory.Architecture):
-    """s_t = leak · s_{t−1} + W x_t, which is also what it puts out.
+class Leaky(memory.Architecture[jax.Array, jax.Array]):
+    """A leaky sum of its inputs.
+
+    s_t = leak · s_{t−1} + W x_t, which is also what it puts out.
 
     Args:
         leak: Share of the state that a step keeps.
@@ -28,8 +30,10 @@ class Leaky(memory.Architecture):
         self.write = linear(key, width, in_size)
 
     def initial_state(self) -> jax.Array:
+        """Zeros."""
         return jax.numpy.zeros(self.width, self.write.weight.dtype)
 
     def step(self, state: jax.Array, x: jax.Array, reset: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Forget a little, and add."""
         state = self.leak * cleared(state, reset) + self.write(x)
         return state, state

@@ -12,13 +12,26 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clew.analysis.formatting import listed
-from clew.store import bracketed, canonical, world_name
+from clew.store.canonical import canonical
+from clew.store.names import bracketed, listed, world_name
+from clew.validate import printable
 
 Config = Mapping[str, Any]
 """What a store keeps of a run."""
 Hyperparameters = dict[str, object]
 """By short name."""
+
+
+TABLES = (
+    "environment_options",
+    "architecture_options",
+    "bonus_options",
+    "prices",
+    "knobs",
+    "settings",
+)
+"""Fields of a configuration that hold others."""
+FIELDS = ("environment", "reward", "architecture", "bonus")
 
 
 class ArmName(NamedTuple):
@@ -46,6 +59,19 @@ def name_arms(configs: Sequence[Config]) -> tuple[list[ArmName], list[str]]:
     return arms, notes + _differences_within_tasks(arms, configs)
 
 
+def names_an_arm(config: Config) -> bool:
+    """Whether a configuration, which may come from anywhere, is one that is analysed."""
+    tables = [config.get(f, {}) for f in TABLES]
+    if not all(isinstance(table, dict) for table in tables):
+        return False
+    numbers = [*config.get("prices", {}).values(), *config.get("knobs", {}).values()]
+    return (
+        all(isinstance(config.get(field), str) for field in FIELDS)
+        and type(config.get("seed")) is int
+        and all(type(number) in (int, float) for number in numbers)
+    )
+
+
 def hyperparameters(config: Config) -> Hyperparameters:
     """Whatever does not name the arm."""
     settings = dict(config.get("settings", {}))
@@ -64,7 +90,9 @@ def differing(group: Sequence[Hyperparameters]) -> list[str]:
 
 def _plain_name(config: Config) -> ArmName:
     coef = float(config.get("knobs", {}).get("bonus_coef", 0.0))
-    reward, architecture, bonus = (str(config[f]) for f in ("reward", "architecture", "bonus"))
+    reward, architecture, bonus = (
+        printable(str(config[f])) for f in ("reward", "architecture", "bonus")
+    )
     return ArmName(world_name(dict(config)), reward, architecture, bonus, coef)
 
 

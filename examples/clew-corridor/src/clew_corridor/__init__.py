@@ -1,0 +1,1 @@
+"""A world, a memory, a bonus, a suite and a latent for Clew."""

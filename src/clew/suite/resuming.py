@@ -1,0 +1,153 @@
+"""What has been learned of a run, whichever pack it was trained in.
+
+A checkpoint is a pack's, for one file is written faster than many; but all its arrays begin with an
+axis over runs. So a run can go on in any pack of the same program whose other runs are as far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from clew.learner.checkpoint import stored_shapes
+from clew.store import CannotRead, Damaged, Store, digest
+from clew.store.arrays import read_shapes
+from clew.store.canonical import JsonObject
+from clew.store.checkpoints import about_checkpoint, checkpoints_in
+from clew.validate import BadInput
+
+if TYPE_CHECKING:
+    from clew.suite.planning import PackSpec
+    from clew.suite.spec import RunSpec
+
+STATE, RECORD = "state/", "record/"
+SPENT = "seconds"
+"""In a checkpoint, what the pack took so far. All its other arrays begin with an axis over runs."""
+
+
+class PackCheckpoint(NamedTuple):
+    """The newest checkpoint of a pack, as it describes itself."""
+
+    path: Path
+    step: int
+    runs: list[JsonObject]
+    """Configurations."""
+    identities: list[str]
+
+    @property
+    def name(self) -> str:
+        """Of the pack."""
+        return self.path.parent.name
+
+
+def newest_checkpoints(store: Store) -> Iterator[PackCheckpoint]:
+    """Of every pack that has one."""
+    for folder in store.pack_folders():
+        for path in checkpoints_in(folder):
+            try:
+                step, config = about_checkpoint(path)
+                identities = [digest(run) for run in config["runs"]]
+            except (Damaged, CannotRead, BadInput, FileNotFoundError, KeyError, TypeError):
+                continue
+            yield PackCheckpoint(path, step, config["runs"], identities)
+            break
+
+
+def furthest(checkpoints: Iterable[PackCheckpoint]) -> dict[str, int]:
+    """How far each run is, by its identity, in the checkpoint that is furthest."""
+    found: dict[str, int] = {}
+    for each in checkpoints:
+        for identity in each.identities:
+            found[identity] = max(each.step, found.get(identity, 0))
+    return found
+
+
+def learned(
+    store: Store, pack: PackSpec, alike: Collection[str] = ()
+) -> dict[RunSpec, PackCheckpoint]:
+    """For every run of a pack the furthest checkpoint to go on from, if there is one.
+
+    The pack's own is preferred. Those that another worker is going on from are left to it, as are
+    those of another program: without a bonus, a run may have been trained beside others with one.
+    `alike` are packs that are known to be of the same program.
+    """
+    own, wanted = pack.folder(store).name, {run.identity: run for run in pack.runs}
+    found: dict[RunSpec, PackCheckpoint] = {}
+    layout: Mapping[str, object] | None = None
+    for each in newest_checkpoints(store):
+        mine = [wanted[identity] for identity in each.identities if identity in wanted]
+        if not mine:
+            continue
+        if each.name != own and held_by_another(store, each.name):
+            continue
+        if each.name != own and each.name not in alike:
+            layout = layout or _layout(pack)
+            if _layout_of(each.path) != layout:
+                continue
+        for run in mine:
+            best = found.get(run)
+            if best is None or (each.step, each.name == own) > (best.step, best.name == own):
+                found[run] = each
+    return found
+
+
+def gather(store: Store, pack: PackSpec, sources: Mapping[RunSpec, PackCheckpoint]) -> bool:
+    """Give a pack a checkpoint, made of those that its runs are in, if all are equally far.
+
+    False if one of them turns out to be damaged; it is then in quarantine.
+    """
+    folder, every = pack.folder(store), {each.path: each for each in sources.values()}
+    if set(sources) != set(pack.runs) or len({each.step for each in every.values()}) != 1:
+        return True
+    if {each.name for each in every.values()} == {folder.name}:
+        return True
+    loaded: dict[Path, dict[str, np.ndarray]] = {}
+    for path, source in every.items():
+        found = store.pack(source.runs).checkpoints.latest()
+        if found is None or found.step != source.step:
+            return False
+        loaded[path] = found.arrays
+    if len({frozenset(arrays) for arrays in loaded.values()}) != 1:
+        return True
+    rows: list[tuple[dict[str, np.ndarray], int]] = []
+    spent = 0.0
+    for run in pack.runs:
+        source = sources[run]
+        arrays = loaded[source.path]
+        rows.append((arrays, source.identities.index(run.identity)))
+        spent += float(arrays[SPENT]) / len(source.identities)
+    names = [name for name, array in rows[0][0].items() if array.ndim]
+    joined = {name: np.stack([arrays[name][row] for arrays, row in rows]) for name in names}
+    (step,) = {each.step for each in every.values()}
+    folder.checkpoints.save(step, {**joined, SPENT: np.array(spent)})
+    return True
+
+
+def held_by_another(store: Store, name: str) -> bool:
+    """Whether some other process is at work on a pack."""
+    try:
+        holder = store.claims().holder(name)
+    except CannotRead:
+        return True
+    return holder is not None and not holder.dead() and not holder.is_current()
+
+
+def _layout(pack: PackSpec) -> dict[str, object]:
+    """Of a run's state, by the names that checkpoints use."""
+    shapes = stored_shapes(pack.pack)
+    return {STATE + name: (shape[1:], dtype) for name, (shape, dtype) in shapes.items()}
+
+
+def _layout_of(path: Path) -> dict[str, object]:
+    try:
+        shapes = read_shapes(path)
+    except (Damaged, CannotRead, FileNotFoundError):
+        return {}
+    return {
+        name: (shape[1:], dtype)
+        for name, (shape, dtype) in shapes.items()
+        if name.startswith(STATE)
+    }
