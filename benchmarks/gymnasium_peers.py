@@ -50,8 +50,8 @@ class Turn(NamedTuple):
 def ours(name: str, envs: int, architecture: str) -> Iterator[int]:
     """The steps of one period after another."""
     settings = Settings(
-        envs=envs, steps=STEPS, chunk=CHUNK, epochs=EPOCHS, memory_width=WIDTH,
-        chunks_per_batch=envs * STEPS // CHUNK // MINIBATCHES, eval_every=ROLLOUTS[envs], eval_episodes=1,
+        envs=envs, steps=STEPS, chunk=CHUNK, epochs=EPOCHS, memory_width=WIDTH, eval_episodes=1,
+        chunks_per_batch=envs * STEPS // CHUNK // MINIBATCHES, eval_every=ROLLOUTS[envs],
     )  # fmt: skip
     made = MADE[name]
     world = worlds.make(f"{made.__module__}:{made.__name__}", success_return=0.05)
