@@ -255,7 +255,10 @@ def test_from_a_suite_to_the_report(tmp_path: Path, trained: list[Any]) -> None:
     said = " ".join(found.out.split())
     assert f"{HERE}:crashes could not step: OSError: the simulator is gone" in said
     film, run = tmp_path / "film.gif", next(name for name in names if "recall" in name)
-    shown = called("show", run, "--store", str(store), "--gif", str(film), "--episodes", "2")
+    module = ("--module", "tests.hosted.small_envs")
+    shown = called(
+        "show", run, "--store", str(store), "--gif", str(film), "--episodes", "2", *module
+    )
     assert shown.code == 0, shown
     with Image.open(film) as opened:
         assert getattr(opened, "n_frames", 1) > 4
