@@ -17,10 +17,16 @@ from tests.store.things import contents
 
 RUNS, PERIODS = 3, 150
 SHOWN = re.compile(r"-x1-[0-9a-f]{8}: finished, success \d\.\d\d, [\d,]+ steps/s")
+MODULE = """
+from clew import envs
+from clew.envs.worlds.tiny_reproduce.world import TinyReproduce
+
+envs.register("Beside", k=2, v=2)(TinyReproduce)
+"""
 SUITE = f"""
+modules = ["beside"]
 [[block]]
-environment = "TinyReproduce"
-environment_options = {{k = 2, v = 2}}
+environment = "Beside"
 rewards = ["sparse"]
 architectures = ["Memoryless"]
 bonuses = ["none"]
@@ -45,6 +51,7 @@ class Command:
         self.store = folder / store
         suite = folder / "small.toml"
         suite.write_text(SUITE)
+        (folder / "beside.py").write_text(MODULE)  # every worker must import it
         code = "from clew.cli import main; main()"
         command = [sys.executable, "-c", code, "run", str(suite), "--store", str(self.store)]
         # whatever machine a worker runs on here, it need not compile what another has

@@ -1,4 +1,4 @@
-"""Episodic exploration bonuses; each sees only the instantaneous observation."""
+"""Exploration bonuses; each sees observations and actions, and nothing of the agent."""
 
 from typing import TYPE_CHECKING
 

@@ -32,9 +32,9 @@ class Transitions(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Bonus(abc.ABC, Generic[S]):
-    """An episodic exploration bonus: options in the fields, everything else in its state.
+    """An exploration bonus: options in the fields, everything else in its state.
 
-    It scores the observation that every step leads to, from the observations alone: the agent's
+    It scores the observation that every step leads to, from observations and actions: the agent's
     memory never reaches it, and nothing but the score reaches the agent.
     """
 

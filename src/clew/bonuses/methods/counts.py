@@ -17,7 +17,7 @@ from clew.envs.observations import Observations
 @register("counts")
 @dataclasses.dataclass(frozen=True)
 class Counts(Bonus[Visits]):
-    """Counts: pays 1/√n for the n-th visit of an observation in an episode.
+    """Counts: pays 1/√n for the n-th visit in an episode.
 
     The count-based bonus of Strehl & Littman (2008), with counts that start again with every
     episode:

@@ -29,7 +29,7 @@ class RIDEState(NamedTuple):
 @register("ride")
 @dataclasses.dataclass(frozen=True)
 class RIDE(Bonus[RIDEState]):
-    """RIDE: pays for actions that change much, less where the episode was before.
+    """RIDE: pays for change, less where the episode was before.
 
     The distance in the space of ICM's features (Raileanu & Rocktäschel 2020):
 

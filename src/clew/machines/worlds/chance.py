@@ -62,7 +62,7 @@ class Oracle(np.random.Generator):
         self.probability *= chances[chosen]
         return chosen
 
-    def integers(
+    def integers(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = int, endpoint: Any = False
     ) -> Any:
         """A whole number."""
