@@ -9,7 +9,7 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 LOWEST  = tests/store tests/suite tests/cli tests/analysis/test_from_store.py tests/learner/test_golden_training.py \
 	tests/memory tests/bonuses tests/test_cli.py
 
-.PHONY: demo test test-slow test-lowest test-clusters licences lint parity golden bench-envs bench-memory bench-peers clean help
+.PHONY: demo test test-slow test-lowest test-clusters test-packages licences lint parity golden bench-envs bench-memory bench-peers bench-gymnasium clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -25,6 +25,9 @@ test-slow: $(VENV)/ready ## train small agents; brute force, fuzzing, kills: wha
 
 test-lowest: .venv-lowest/ready ## a part of the tests with the lowest versions that pyproject.toml allows
 	.venv-lowest/bin/python -m pytest -n 2 $(LOWEST)
+
+test-packages: .venv-originals/ready ## agents learn in MiniGrid, POPGym and an Atari game
+	XLA_FLAGS= .venv-originals/bin/python -m pytest -m packages --durations=0
 
 licences: $(VENV)/ready ## list the licences of what is installed with Clew, in docs/licences.md
 	$(BIN)/python benchmarks/licences.py > docs/licences.md
@@ -51,6 +54,9 @@ bench-memory: $(VENV)/ready ## memories: unroll against a loop over step, alone 
 
 bench-peers: .venv-peers/ready ## full training beside sb3-contrib's RecurrentPPO, in one run
 	.venv-peers/bin/python benchmarks/peers.py
+
+bench-gymnasium: .venv-peers/ready ## the same in Gymnasium environments, which both step on the host
+	.venv-peers/bin/python benchmarks/gymnasium_peers.py
 
 clean: ## remove what the targets above made
 	rm -rf .venv .venv-originals .venv-lowest .venv-clusters .venv-peers out .pytest_cache .ruff_cache .hypothesis

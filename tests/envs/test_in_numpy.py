@@ -71,6 +71,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         jnp.concatenate((v, v[:2])),
         jnp.stack((i, j, i)),
         jnp.stack((v, v + 1), 1),
+        tuple(m),
+        jnp.unstack(m, axis=1),
         jnp.roll(v, i),
         jnp.eye(4, dtype=bool)[i],
     ),

@@ -160,7 +160,7 @@ def test_streaming_equals_whole_to_the_last_byte(
         one, two = (getattr(each, field.name) for each in (found, other))
         for name in one if isinstance(one, dict) else ():
             assert one[name].tobytes() == two[name].tobytes()
-        assert isinstance(one, dict) or one.tobytes() == two.tobytes()
+        assert isinstance(one, dict) or np.asarray(one).tobytes() == np.asarray(two).tobytes()
 
 
 def test_large_states_are_halved_and_thinned(

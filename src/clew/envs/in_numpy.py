@@ -84,10 +84,12 @@ class _Lines:
 
     def operation(self, eqn: JaxprEqn, operands: list[str]) -> list[str]:
         rule = RULES.get(eqn.primitive.name)
-        expression = rule(eqn, self, *operands) if rule else None
-        if expression is None:
+        found = rule(eqn, self, *operands) if rule else None
+        if found is None:
             return [self.new("u") for _ in eqn.outvars]
-        return [self.name(expression)]
+        return [
+            self.name(expression) for expression in ([found] if isinstance(found, str) else found)
+        ]
 
     def name(self, expression: str) -> str:
         """A new one, with its line, unless it has one; what is known is computed now."""

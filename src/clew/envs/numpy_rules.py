@@ -1,8 +1,9 @@
 """What jax's operations are in numpy, where the answer is the same to the bit.
 
 A rule takes an operation, what was written so far, and the names of the operands. It gives a Python
-expression, or None where numpy might answer otherwise: compilers round floating-point as they like
-(a division may become a product, a product and a sum one step).
+expression (several if there are several results), or None where numpy might answer otherwise:
+compilers round floating-point as they like (a division may become a product, a product and a sum
+one step).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Written(Protocol):
         ...
 
 
-Rule = Callable[..., str | None]
+Rule = Callable[..., str | list[str] | None]
 
 BITS = (np.bool_, np.signedinteger)  # unsigned numbers may wrap around, of which numpy warns
 NUMBERS = (np.signedinteger, np.floating)
@@ -200,6 +201,9 @@ RULES: dict[str, Rule] = {
         f"np.concatenate([{', '.join(x)}], {eqn.params['dimension']})"
     ),
     "stack": _stack,
+    "unstack": lambda eqn, written, x: [
+        f"{x}[{':, ' * eqn.params['axis']}{i}]" for i in range(len(eqn.outvars))
+    ],
     "reduce_or": _reduce("any"),
     "reduce_and": _reduce("all"),
     "reduce_max": _reduce("max"),

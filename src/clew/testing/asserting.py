@@ -21,6 +21,14 @@ def require_array(name: str, array: Any, shape: Sequence[int], dtype: Any) -> No
     require(found == wanted, f"{name} must be {_words(*wanted)}, and is {_words(*found)}")
 
 
+def require_alike(name: str, after: Any, before: Any) -> None:
+    """Trees of arrays of the same structure, shapes and dtypes: a compiled loop carries them."""
+    one, two = (
+        jax.tree.map(lambda leaf: _words(leaf.dtype, leaf.shape), each) for each in (after, before)
+    )
+    require(one == two, f"{name} must keep its shapes and types: it is {two}, and then {one}")
+
+
 def require_equal(one: Any, two: Any, law: str) -> None:
     """Trees of arrays, bit by bit."""
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b, law), one, two)
@@ -41,5 +49,5 @@ def require_finite(tree: Any, law: str) -> None:
     require(all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(tree)), law)
 
 
-def _words(dtype: np.dtype, shape: tuple[int, ...]) -> str:
+def _words(dtype: Any, shape: tuple[int, ...]) -> str:
     return f"{dtype}{list(shape)}"

@@ -13,7 +13,7 @@ import numpy as np
 from clew import memory
 from clew.memory import Architecture
 from clew.testing.asserting import (
-    require,
+    require_alike,
     require_array,
     require_close,
     require_equal,
@@ -98,8 +98,7 @@ def starts_empty(cell: Architecture) -> None:
         lambda x: cell.step(state, cell.read(x), jnp.bool_(False)), jnp.zeros(cell.in_size)
     )
     require_array("what step puts out", y, (cell.width,), y.dtype)
-    shapes = [jax.tree.map(lambda leaf: (leaf.shape, str(leaf.dtype)), s) for s in (state, after)]
-    require(shapes[0] == shapes[1], f"step must keep the state's shapes: {shapes[0]}, {shapes[1]}")
+    require_alike("the state", after, state)
 
 
 def unroll_is_scan_of_step(cell: Architecture, inputs: Inputs) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from clew import envs
 from clew.envs import Environment, Knowing
-from clew.testing.asserting import require, require_array, require_equal
+from clew.testing.asserting import require, require_alike, require_array, require_equal
 
 COPIES = 3
 
@@ -25,14 +25,17 @@ def check_world(env: Environment) -> None:
 
 
 def shapes_and_types(env: Environment) -> None:
-    """Of what a step returns, and of observations as an agent is fed them."""
-    running, step, _ = _played(env)
-    shape = (COPIES, _steps(env))
-    require_array("Step.events", step.events, (*shape, len(env.event_names)), jnp.float32)
+    """Of what a step returns; the state and the observation keep theirs from step to step."""
+    key, action = jax.random.key(0), jnp.int32(0)
+    state, obs = jax.eval_shape(env.reset, key)
+    after, step = jax.eval_shape(env.step, state, action, key)
+    require_array("Step.events", step.events, (len(env.event_names),), jnp.float32)
     for name in ("terminated", "truncated", "success"):
-        require_array(f"Step.{name}", getattr(step, name), shape, bool)
-    decoded = env.decode(jnp.asarray(running.obs[:2, :5]))
-    require_array("a decoded observation", decoded, (2, 5, *env.obs_shape), env.obs_dtype)
+        require_array(f"Step.{name}", getattr(step, name), (), bool)
+    require_array("Step.obs", step.obs, obs.shape, obs.dtype)
+    require_alike("the state", after, state)
+    decoded = jax.eval_shape(lambda obs: jax.vmap(env.decode)(obs[None]), obs)
+    require_array("decoded observations", decoded, (1, *env.obs_shape), env.obs_dtype)
 
 
 def observations_stay_in_range(env: Environment) -> None:

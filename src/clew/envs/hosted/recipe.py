@@ -197,7 +197,7 @@ def explained(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def _called(name: str, function: Callable[..., Any], *args: object, **options: object) -> Any:
+def _called(name: str, function: Callable[..., Any], /, *args: object, **options: object) -> Any:
     try:
         return function(*args, **options)
     except BadInput:

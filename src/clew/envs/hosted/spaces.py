@@ -139,10 +139,9 @@ def _layout(name: str, space: spaces.Space[Any], where: str = "") -> Layout:
         return _box(space)
     if isinstance(space, spaces.Dict):
         return _joined({key: _layout(name, part, f" under {key!r}") for key, part in space.items()})
-    way = "leave its key out of keys=[…]" if where else "wrap the environment"
     raise BadInput(
         f"observations of {name}{where} are {type(space).__name__}; Clew reads {OBSERVATIONS}, so "
-        f"{way}"
+        + ("name the keys to keep, keys=[…]" if where else "wrap the environment")
     )
 
 
