@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import jax
-from rich.console import Console
-from rich.table import Table
 
 from clew import envs as worlds
 from clew.learner import Pack, Settings
@@ -99,9 +97,7 @@ def main() -> None:
     parser.add_argument("--architectures", nargs="+", default=["LSTM", "GRU"])
     parser.add_argument("--turns", type=int, default=3)
     args = parser.parse_args()
-    table = Table(title=f"steps/s of full training; load when begun {os.getloadavg()[0]:.1f}")
-    for column in ("environment", "copies", "", "steps/s", "ratio", "steps/CPU-s", "ratio"):
-        table.add_column(column, justify="right")
+    print(f"full training; load when begun {os.getloadavg()[0]:.1f}", flush=True)
     for name in args.environments:
         for envs in args.envs:
             sides = {"sb3-contrib RecurrentPPO (LSTM)": recurrent_ppo(name, envs)}
@@ -118,11 +114,12 @@ def main() -> None:
             }
             peer = next(iter(median.values()))
             for each, rate in median.items():
-                table.add_row(
-                    name, str(envs), each, f"{rate.clock:,.0f}", f"{rate.clock / peer.clock:.1f}×",
-                    f"{rate.processor:,.0f}", f"{rate.processor / peer.processor:.1f}×",
-                )  # fmt: skip
-    Console(width=120).print(table)
+                print(
+                    f"{name:<20}{envs:>3} copies  {each:<33}{rate.clock:>8,.0f} steps/s, "
+                    f"{rate.clock / peer.clock:.1f}×;{rate.processor:>8,.0f} steps/CPU-s, "
+                    f"{rate.processor / peer.processor:.1f}×",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def test_given_memory(suite: Path) -> None:
 
 def test_proofs(suite: Path) -> None:
     told = json.loads(run("classify", "Corridor", "--options", "length=3", "--json").out)
-    assert told["verdict"] == "sparse"
+    assert told["verdict"] == "dense"
 
 
 def test_a_command(suite: Path, store: Path) -> None:

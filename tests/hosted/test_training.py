@@ -255,7 +255,9 @@ def test_from_a_suite_to_the_report(tmp_path: Path, trained: list[Any]) -> None:
     said = " ".join(found.out.split())
     assert f"{HERE}:crashes could not step: OSError: the simulator is gone" in said
     film, run = tmp_path / "film.gif", next(name for name in names if "recall" in name)
-    shown = called("show", run, "--store", str(store), "--gif", str(film), "--episodes", "2")
+    words = ("show", run, "--store", str(store), "--gif", str(film), "--episodes", "2")
+    assert f"if you trust it: --module {HERE}" in called(*words).err
+    shown = called(*words, "--module", HERE)
     assert shown.code == 0, shown
     with Image.open(film) as opened:
         assert getattr(opened, "n_frames", 1) > 4
