@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from clew import plugins
 from clew.cli import main
 
 
@@ -25,6 +26,7 @@ def called(*words: str) -> Done:
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["clew", *words])
+        patch.setattr(plugins, "_in_use", dict(plugins._in_use))  # ends with a process
         try:
             main()
         except SystemExit as ended:
