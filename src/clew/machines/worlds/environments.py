@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.util
 from collections.abc import Mapping, Set
@@ -94,7 +95,11 @@ def _hosted(
     wrappers = rest.pop("wrappers", ())
     wrappers = (wrappers,) if isinstance(wrappers, str) else tuple(wrappers)
     recipe = Recipe(name, tuple(sorted(rest.items())), wrappers)
-    return recipe(), reading, imported(str(state)) if state is not None else latent
+    env = recipe()
+    if "rgb_array" in env.metadata.get("render_modes", ()) and env.render_mode is None:
+        with contextlib.suppress(BadInput):  # a function need not take it
+            env = recipe("rgb_array")
+    return env, reading, imported(str(state)) if state is not None else latent
 
 
 def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:

@@ -88,6 +88,7 @@ class GymWalker(Walker["Env"]):
         self.retraced = (4, 20)  # copies are slow
         self.generator = getattr(env.unwrapped, "np_random", None)  # which makes it, where it can
         self.left_out = getattr(variables, "clocks", ())
+        self.picture = _picture if env.render_mode == "rgb_array" else None
 
     def begin(self, seeds: int | Sequence[int] | None) -> list[First[Env]]:
         """Every way an episode can begin."""
@@ -184,6 +185,13 @@ class GymWalker(Walker["Env"]):
             raise CannotEnumerateError("it draws from a generator other than its np_random")
         if getattr(copy.unwrapped, "_np_random", None) is None:
             raise CannotEnumerateError("it has no np_random")
+
+
+def _picture(env: Env) -> np.ndarray:
+    try:
+        return np.asarray(deepcopy(env).render(), np.uint8)  # what it draws with is not copied
+    except Exception as error:
+        raise BadInput(f"{env} cannot be drawn ({type(error).__name__}: {error})") from error
 
 
 def _own_generator(way: tuple[Any, Env]) -> tuple[Any, Env]:
