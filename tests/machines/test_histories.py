@@ -82,7 +82,7 @@ def test_a_film_shows_the_states_of_the_episode(end: Any) -> None:
     for action in (0, 1, 1, 0):
         (branch,) = pomdp.steps[states[-1]][action]
         if states[-1] not in pomdp.terminal:
-            now, _ = world.step(now, np.int32(action), jax.random.key(7))
+            now, _ = world.step(now, jax.numpy.int32(action), jax.random.key(7))
         states.append(branch.state)
         history += [action, branch.observation]
         expected.append(world.picture(jax.device_get(now)))

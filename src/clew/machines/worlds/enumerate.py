@@ -57,6 +57,8 @@ class Walker(abc.ABC, Generic[S]):
         """What an observation that is a symbol is called."""
         self.retraced = (EPISODES, RETRACED)
         """Random episodes that are compared with the finished table, and for how many steps."""
+        self.way_out = ""
+        """What to do where states with equal variables behave differently."""
         self.picture: Callable[[S], np.ndarray] | None = None
         """Of a state, for people; None if there is none."""
 
@@ -141,6 +143,7 @@ class _Table(Generic[S]):
                 raise BadInput(
                     f"latent variables are too few: states with {shown} behave differently; the "
                     "reward, or a step, depends on something else, such as the time or the past"
+                    f"{self.walker.way_out}"
                 )
         return rows
 

@@ -88,6 +88,10 @@ class GymWalker(Walker["Env"]):
         self.retraced = (4, 20)  # copies are slow
         self.generator = getattr(env.unwrapped, "np_random", None)  # which makes it, where it can
         self.left_out = getattr(variables, "clocks", ())
+        self.way_out = (
+            "; name more of them (state=module:function), or, where rewards shrink with time, look "
+            "at their sign (reward=sign)"
+        )
         self.picture = _picture if env.render_mode == "rgb_array" else None
 
     def begin(self, seeds: int | Sequence[int] | None) -> list[First[Env]]:
@@ -97,6 +101,11 @@ class GymWalker(Walker["Env"]):
             seen = {(_symbol(obs), self.key(env)) for (obs, env), _ in ways}
             plain = [deepcopy(self.env) for _ in range(RESETS)]
             if any((_symbol(env.reset()[0]), self.key(env)) not in seen for env in plain):
+                if self.draws:
+                    raise BadInput(
+                        f"{self.env} begins in more ways than {SEEDS:,} seeds show, because "
+                        f"{self.why}; only an environment with few states can be decided"
+                    )
                 raise BadInput(
                     f"{self.env} begins in ways that its np_random does not decide; let it draw "
                     "from self.np_random, or say which seeds to walk (seeds=1000)"
