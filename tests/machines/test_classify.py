@@ -248,7 +248,7 @@ def test_nothing_is_called_proved_of_sampled_levels() -> None:
     console = Console(record=True, width=100)
     command.report(console, classify(pomdp))
     words = " ".join(console.export_text().split())
-    assert "Checked on levels that were drawn 500 times." in words
+    assert "Checked on probabilities from 500 draws." in words
     for word in ("proved", "verified", "exact"):
         assert word not in words.lower()
 

@@ -127,6 +127,17 @@ def test_pictures_of_a_gymnasium_environment(tmp_path: Path) -> None:
     assert not (tmp_path / "none.png").exists()
 
 
+def test_a_large_picture_is_made_smaller(tmp_path: Path) -> None:
+    class Large(Seen):
+        def render(self) -> Any:
+            return super().render().repeat(50, 0).repeat(50, 1)
+
+    answer = classify(from_env(Large("rgb_array")))
+    draw_histories(answer, contrasts(answer), tmp_path / "maze.png")
+    with Image.open(tmp_path / "maze.png") as picture:
+        assert picture.width < 4 * 300 + 400
+
+
 def test_a_strip_a_film_and_the_machine_from_a_shell(tmp_path: Path, capsys: Any) -> None:
     files = tuple(tmp_path / name for name in ("pair.png", "pair.gif", "machine.svg"))
     command.classify("TMaze", draw=files)

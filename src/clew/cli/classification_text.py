@@ -76,7 +76,7 @@ def about_contrast(answer: Classification, contrast: Contrast) -> Iterator[str]:
 def _checked(answer: Classification) -> str:
     """Nothing is proved of a world whose levels were drawn."""
     draws = answer.pomdp.draws
-    return f"Checked on levels that were drawn {draws:,} times." if draws else "Verified."
+    return f"Checked on probabilities from {draws:,} draws." if draws else "Verified."
 
 
 def _about_size(answer: Classification) -> str:

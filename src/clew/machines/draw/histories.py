@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -50,6 +50,7 @@ def draw_histories(
 def _section(answer: Classification, contrast: Contrast) -> Section:
     pomdp = answer.pomdp
     one, two = contrast.histories
+    action = contrast.action
     ways, others = _ways(pomdp, one), _ways(pomdp, two)
     differ = next(
         (i for i, (x, y) in enumerate(zip(one, two, strict=False)) if x != y),
@@ -57,8 +58,8 @@ def _section(answer: Classification, contrast: Contrast) -> Section:
     )
     return Section(
         contrast.about,
-        _strip(answer, one, _likeliest(ways, others), contrast.action, differ),
-        _strip(answer, two, _likeliest(others, ways), contrast.action, differ),
+        _strip(answer, one, _likeliest(pomdp, ways, others, action), action, differ),
+        _strip(answer, two, _likeliest(pomdp, others, ways, action), action, differ),
     )
 
 
@@ -89,10 +90,19 @@ def _ways(pomdp: Pomdp, history: History) -> dict[int, _Way]:
     return now
 
 
-def _likeliest(ways: dict[int, _Way], others: dict[int, _Way]) -> _Way:
-    """Among those that the other history rules out, if there are any: there the two differ."""
+def _likeliest(
+    pomdp: Pomdp, ways: Mapping[int, _Way], others: Mapping[int, _Way], action: int | None
+) -> _Way:
+    """Preferably one after which the action does what it cannot do after the other history."""
+
+    def outcomes(state: int) -> set[tuple[int, bool, Fraction]]:
+        row = () if action is None else pomdp.steps[state][action]
+        return {(b.observation, b.state in pomdp.over, b.reward) for b in row}
+
+    possible = {outcome for state in others for outcome in outcomes(state)}
+    telling = [way for state, way in ways.items() if outcomes(state) - possible]
     own = [way for state, way in ways.items() if state not in others]
-    return max(own or ways.values(), key=lambda way: way.probability)
+    return max(telling or own or ways.values(), key=lambda way: way.probability)
 
 
 def _strip(

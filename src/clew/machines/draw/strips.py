@@ -17,8 +17,9 @@ from clew.envs.canvas import BLUE, FAINT, GREEN, GREY, INK, ORANGE, RED, WHITE, 
 ACROSS = 6
 """Frames in a line; a longer history goes on below."""
 MARGIN, GAP, BORDER = 24, 26, 3
-SIDE = 132
-"""Pixels, at least, of a picture, which is enlarged by a whole number, and of a box of words."""
+SIDE, LARGEST = 132, 240
+"""Pixels across: about so many of a small picture, which is enlarged by a whole number, and of a
+box of words; no more than so many of a large picture."""
 STEP, PAUSE = 90, 400
 """Hundredths of a second that a step of a film and its end are shown for."""
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -118,6 +119,8 @@ def _inside(frame: Frame) -> Image.Image:
     """A picture, or a box of words."""
     if frame.picture is not None:
         inside = Image.fromarray(frame.picture)
+        if inside.width > LARGEST:
+            return inside.resize((LARGEST, inside.height * LARGEST // inside.width))
         times = max(1, round(SIDE / inside.width))
         return inside.resize(
             (inside.width * times, inside.height * times), Image.Resampling.NEAREST

@@ -20,7 +20,7 @@ import numpy as np
 from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, rational, summed
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
-from clew.machines.worlds.attributes import Attributes, generators
+from clew.machines.worlds.attributes import REST, Attributes, generators
 from clew.machines.worlds.chance import CannotEnumerateError, Oracle, outcomes
 from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
 from clew.validate import BadInput, one_of, whole_number
@@ -63,6 +63,8 @@ def from_gym(
     pomdp = walk(walker, begins, discount, limit, name or _name(env))
     varied = {v: values for v, values in pomdp.variables.items() if len(set(values[:-1])) > 1}
     notes = (*pomdp.notes, *walker.notes())
+    if variables is None and REST in varied:
+        notes = (*notes, f"{REST}: all attributes but numbers and words; state= can name them")
     return replace(pomdp, variables=varied, notes=notes, draws=walker.draws)
 
 
@@ -133,6 +135,8 @@ class GymWalker(Walker["Env"]):
                 f"more often than {share:.1%} of the time is missed with a chance of less than "
                 f"1 in {MISSED}"
             )
+        if "a0" in self.actions:
+            yield "a0, a1, … are actions and o0, o1, … observations, by their numbers"
         if self.limit:
             yield f"the time limit of {self.limit:,} steps is left out"
         if self.left_out:
