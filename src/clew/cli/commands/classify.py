@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from json import dumps
 from pathlib import Path
@@ -27,7 +28,7 @@ from clew.envs.registry import hosted
 from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, examine, from_env, gallery
 from clew.machines import classify as decide
 from clew.machines.deciding.classify import POSTERIORS, Classification, notes, summary
-from clew.machines.deciding.contrasts import contrasts
+from clew.machines.deciding.contrasts import Contrast, confused, contrasts
 from clew.machines.deciding.examine import Examination, machine_summary
 from clew.machines.draw import STRIPS, draw_histories, to_file
 from clew.machines.formats import read
@@ -89,7 +90,8 @@ def classify(
         report(Console(), answer, examined)
     for file in draw:
         if file.suffix.lower() in STRIPS:
-            draw_histories(answer, contrasts(answer, examined), file)
+            own = confused(examined) if examined else []
+            draw_histories(answer, [*own, *contrasts(answer)], file)
         else:
             _draw(file, model.machine if isinstance(model, PomdpRM) else None, answer)
 
@@ -138,9 +140,11 @@ def _with_machine(model: Pomdp | PomdpRM, path: Path) -> PomdpRM:
 
 def report(console: Console, answer: Classification, examined: Examination | None = None) -> None:
     """The answers in words."""
-    pairs = contrasts(answer, examined)
-    for line in (*about_machine(examined), "") if examined else ():
-        _say(console, line)
+    if examined:
+        for line in about_machine(examined):
+            _say(console, line)
+        _histories(console, answer, confused(examined))
+        _say(console)
     pomdp = answer.pomdp
     _say(console, headline(answer), "bold")
     _say(console)
@@ -155,11 +159,7 @@ def report(console: Console, answer: Classification, examined: Examination | Non
     _say(console)
     for line in about_verdict(answer):
         _say(console, line)
-    for pair in pairs:
-        for line in about_contrast(answer, pair):
-            _say(console, line)
-    if pairs:
-        _say(console, "(--draw FILE.png draws these histories)", "dim")
+    _histories(console, answer, contrasts(answer))
     if answer.profile is not None:
         _say(console)
         if answer.profile.total.pairs:
@@ -169,6 +169,14 @@ def report(console: Console, answer: Classification, examined: Examination | Non
     _say(console)
     for line in diagnosis_words(answer):
         _say(console, line)
+
+
+def _histories(console: Console, answer: Classification, pairs: Sequence[Contrast]) -> None:
+    for pair in pairs:
+        for line in about_contrast(answer, pair):
+            _say(console, line)
+    if pairs:
+        _say(console, "(--draw FILE.png draws these histories)", "dim")
 
 
 def _say(console: Console, line: str = "", style: str = "") -> None:

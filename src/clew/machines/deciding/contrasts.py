@@ -23,30 +23,33 @@ class Contrast:
     """After which something else may come; None if the next step is the same after both."""
 
 
-def contrasts(answer: Classification, examined: Examination | None = None) -> list[Contrast]:
-    """What a given machine confuses, what the reward keeps apart, and what may be forgotten."""
-    return list(_contrasts(answer, examined))
+def confused(examined: Examination) -> list[Contrast]:
+    """What a given machine confuses, if it is not perfect."""
+    mixed, machine = examined.perfect, examined.product.machine.name
+    return [_mixed(machine + " confuses", mixed)] if isinstance(mixed, Mixed) else []
 
 
-def _contrasts(answer: Classification, examined: Examination | None) -> Iterator[Contrast]:
-    names = answer.pomdp.actions
-    if examined is not None and isinstance(mixed := examined.perfect, Mixed):
-        yield Contrast(
-            f"{examined.product.machine.name} confuses these two histories, after which "
-            f"{names[mixed.action]!r} has different consequences",
-            (mixed.first, mixed.second),
-            mixed.action,
-        )
+def contrasts(answer: Classification) -> list[Contrast]:
+    """What the reward keeps apart, and what the machine of the verdict forgets."""
+    return list(_contrasts(answer))
+
+
+def _contrasts(answer: Classification) -> Iterator[Contrast]:
     if kept := _kept(answer):
         yield kept
     if isinstance(answer.verdict, Sparse):
-        mixed, size = answer.verdict.mixed, len(answer.verdict.product.machine.states)
-        yield Contrast(
-            f"The machine of {size:,} state{'s' * (size > 1)} does not tell apart these two "
-            f"histories, after which {names[mixed.action]!r} has different consequences",
-            (mixed.first, mixed.second),
-            mixed.action,
-        )
+        size = len(answer.verdict.product.machine.states)
+        who = f"The machine of {size:,} state{'s' * (size > 1)} does not tell apart"
+        yield _mixed(who, answer.verdict.mixed)
+
+
+def _mixed(who: str, mixed: Mixed) -> Contrast:
+    return Contrast(
+        f"{who} these two histories, after which {mixed.product.pomdp.actions[mixed.action]!r} has "
+        "different consequences",
+        (mixed.first, mixed.second),
+        mixed.action,
+    )
 
 
 def _kept(answer: Classification) -> Contrast | None:
