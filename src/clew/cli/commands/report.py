@@ -53,7 +53,7 @@ def report(
     """Write the answer of a store, or of a table of anyone's results, as one offline HTML page.
 
     A table is a .csv, .tsv, .jsonl or .parquet file with the columns environment, agent, bonus,
-    seed and score; docs/your-own-runs.md says more.
+    seed and score; docs/howto/results.md says more.
 
     Args:
         source: Folder of a store, or a file. Runs that are not finished are listed, and left out.
