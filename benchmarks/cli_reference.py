@@ -20,10 +20,10 @@ HEAD = """# Command line
 Every command with every argument. `clew COMMAND --help` prints the same in a terminal, and
 [the commands by example](../howto/commands.md) shows what they print.
 
-- `clew --help` lists the commands; `clew --version` prints the versions of Clew and of what it runs on.
-- `--module NAME`, with any command, first imports a [module of yours](../howto/plugins.md) that registers more.
-- The exit code is 0 if all is well and 2 after a mistake, which is answered in one sentence. Others stand in
-  [the commands by example](../howto/commands.md).
+- `clew --help` lists the commands. `clew --version` prints versions and devices.
+- `--module NAME`, with any command, first imports a [module of yours](../howto/plugins.md).
+- The exit code is 0 if all is well. It is 2 after a mistake, which is answered in one sentence.
+  [The commands by example](../howto/commands.md) has the others.
 
 This page is made by `python benchmarks/cli_reference.py > docs/reference/cli.md`.
 """
