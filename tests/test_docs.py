@@ -20,7 +20,7 @@ from cli_reference import page as cli_reference
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(.*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'\w+ title="(.+)"')
 COMMAND = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S+ )?clew ([a-z].*)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
