@@ -12,9 +12,12 @@ EXIT_FAILED, EXIT_LEFT, EXIT_WORKER, EXIT_INTERRUPTED = 3, 4, 5, 130
 """Some runs failed; some are not finished; a worker failed; Ctrl-C, as a shell says it."""
 
 
-def console_for(as_json: bool) -> Console:
-    """For text: standard error when a script reads JSON from standard output."""
-    return Console(file=sys.stderr if as_json else sys.stdout)
+def console_for(as_json: bool = False) -> Console:
+    """For text: standard error when a script reads JSON from standard output.
+
+    In a notebook it is what it is in a pipe: rich's own way there wants widgets.
+    """
+    return Console(file=sys.stderr if as_json else sys.stdout, force_jupyter=False)
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:

@@ -18,6 +18,7 @@ from clew.cli.classification_text import (
     diagnosis_words,
     headline,
 )
+from clew.cli.output import console_for
 from clew.cli.parsing import Subject
 from clew.cli.registry import register
 from clew.envs.registry import hosted
@@ -74,7 +75,7 @@ def classify(
     pomdp = model.pomdp if isinstance(model, PomdpRM) else model
     examined = examine(model) if isinstance(model, PomdpRM) else None
     answer = decide(pomdp, limit)
-    console = Console()
+    console = console_for()
     if json:
         about = {"machine": machine_summary(examined)} if examined else {}
         print(dumps({**summary(answer), **about}, ensure_ascii=False, indent=2))
