@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import jax
 import pytest
 
 import clew
+from clew.cli.output import console_for
 from tests.cli.called import called
 
 
@@ -134,3 +137,10 @@ def test_a_mistyped_argument_is_one_sentence(words: str, said: str) -> None:
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"clew: {said}"), done.err
     assert done.err.count("\n") == 1
+
+
+def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook asks every process for colours, and cannot move the cursor."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert not console_for().is_terminal

@@ -3,6 +3,8 @@ would differ on every machine, and hide what a change does."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import nbformat
@@ -23,9 +25,11 @@ def test_kept_without_outputs(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs(path: Path, tmp_path: Path) -> None:
+def test_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nbclient import NotebookClient
 
+    commands = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", os.pathsep.join((str(commands), os.environ["PATH"])))
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=1200, resources=resources).execute()

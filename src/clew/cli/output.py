@@ -15,9 +15,10 @@ EXIT_FAILED, EXIT_LEFT, EXIT_WORKER, EXIT_INTERRUPTED = 3, 4, 5, 130
 def console_for(as_json: bool = False) -> Console:
     """For text: standard error when a script reads JSON from standard output.
 
-    In a notebook it is what it is in a pipe: rich's own way there wants widgets.
+    Bars that move are for terminals. Notebooks, which ask for colours, get lines, as pipes do.
     """
-    return Console(file=sys.stderr if as_json else sys.stdout, force_jupyter=False)
+    file = sys.stderr if as_json else sys.stdout
+    return Console(file=file, force_terminal=file.isatty(), force_jupyter=False)
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:
