@@ -54,7 +54,7 @@ def report(
     """Write the answer of a store, or of a table of anyone's results, as one offline HTML page.
 
     A table is a .csv, .tsv, .jsonl or .parquet file with the columns environment, agent, bonus,
-    seed and score; docs/your-own-runs.md says more. `clew report paper` prints how far the
+    seed and score; docs/howto/results.md says more. `clew report paper` prints how far the
     published study was reproduced, from runs that come with Clew: its claims and arms beside ours.
 
     Args:
