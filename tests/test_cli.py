@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import jax
 import pytest
 
 import clew
+from clew.cli.output import console_for
 from tests.cli.called import called
 
 
@@ -71,3 +74,10 @@ def test_version() -> None:
     assert f"jax {jax.__version__}" in rest[1]
     assert "devices: cpu" in rest[2]
     assert "report (pandas" in rest[3]
+
+
+def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook asks every process for colours, and cannot move the cursor."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert not console_for().is_terminal
