@@ -174,18 +174,15 @@ def _beside(store: Store, config: JsonObject, asked: str) -> RunFolder:
     world = ("environment", "environment_options")
 
     def alike(row: RunState, *fields: str) -> bool:
-        return all(row.config.get(field) == config[field] for field in fields)
+        return all(row.config.get(field) == config.get(field) for field in fields)
 
-    same = [
-        row
-        for row in scan(store)
-        if row.status == "finished"
-        and alike(row, *world, "reward")
-        and row.config["architecture"] == asked
-    ]
-    if same:
-        best = min(same, key=lambda row: (row.config["bonus"] != "none", not alike(row, "seed")))
-        return store.run(best.config)
+    def unlike(row: RunState) -> tuple[bool, bool]:
+        return row.config.get("bonus") != "none", not alike(row, "seed")
+
+    finished = (row for row in scan(store) if row.status == "finished")
+    same = [row for row in finished if alike(row, *world, "reward")]
+    if named := [row for row in same if row.config.get("architecture") == asked]:
+        return store.run(min(named, key=unlike).config)
     found = inspect_run(find_run(store, asked))
     if found.status != "finished" or not alike(found, *world):
         raise BadInput(
