@@ -2,7 +2,7 @@
 
     python benchmarks/machines.py [--quick] [NAME ...]
 
-prints the table of `docs/theory.md`.
+prints the table of `docs/concepts/theory.md`.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from clew.cli.classification_text import (
     diagnosis_words,
     headline,
 )
+from clew.cli.output import console_for
 from clew.cli.parsing import Subject
 from clew.cli.registry import register
 from clew.envs.registry import hosted
@@ -87,7 +88,7 @@ def classify(
         about = {"machine": machine_summary(examined)} if examined else {}
         print(dumps({**summary(answer), **about}, ensure_ascii=False, indent=2))
     else:
-        report(Console(), answer, examined)
+        report(console_for(), answer, examined)
     for file in draw:
         if file.suffix.lower() in STRIPS:
             own = confused(examined) if examined else []

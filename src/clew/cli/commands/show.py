@@ -78,7 +78,11 @@ def find_run(store: Store, asked: str) -> Path:
     near = difflib.get_close_matches(asked, folders, n=3, cutoff=0.3) or list(folders)[:3]
     raise BadInput(
         f"there is no run {asked!r} in {str(store.root)!r}"
-        + (f"; the nearest are {listing(near)}" if near else ", which is empty")
+        + (
+            f"; the nearest are {listing(near)}"
+            if near
+            else ", which is empty; `clew run` fills one"
+        )
     )
 
 
