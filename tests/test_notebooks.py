@@ -4,6 +4,7 @@ would differ on every machine, and hide what a change does."""
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -38,4 +39,4 @@ def test_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "Warning" not in said
     if path.stem == "ask_the_question":
         assert "GRU: " in said
-        assert "Memory is the bottleneck" in said
+        assert re.search("Memory (is the bottleneck|holds it back)", said)
