@@ -8,6 +8,8 @@ from fractions import Fraction
 from clew.machines.certificates.claims import (
     Dense,
     Encodes,
+    Loop,
+    NeverPerfect,
     Perfect,
     Sparse,
     Undecided,
@@ -44,19 +46,34 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         yield f"  {in_words(pomdp, mixed.first)}"
         yield f"  {in_words(pomdp, mixed.second)}"
     elif isinstance(verdict, Unencodable):
-        again, (one, two) = verdict.repeated, verdict.actions
         yield f"Structurally SPARSE: no finite machine encodes this reward. {_checked(answer)}"
         yield (
-            f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can "
-            f"show {pomdp.observations[verdict.history[-1]]!r} again and again. What "
-            f"{pomdp.actions[one]!r} then pays more than {pomdp.actions[two]!r} takes infinitely "
-            "many values on average, and no encoder may pool two histories for which it differs."
+            f"{_repeated(verdict.loop)}: every finite machine sends infinitely many of these "
+            "histories to one state, and no rewards there make the returns right."
+        )
+    elif isinstance(verdict, NeverPerfect):
+        yield (
+            "Structurally SPARSE: no finite machine is perfect, so that none which encodes this "
+            f"reward is, whether or not there are any. {_checked(answer)}"
+        )
+        then = f" {in_words(pomdp, (verdict.loop.word[-1], *verdict.then))}, and" * bool(
+            verdict.then
+        )
+        yield (
+            f"{_repeated(verdict.loop)}: every finite machine sends infinitely many of these "
+            f"histories to one state, and then{then} {pomdp.actions[verdict.action]!r} has "
+            "different consequences."
         )
     else:
         assert isinstance(verdict, Undecided)
         yield f"UNDECIDED: {verdict.reason}."
     if not isinstance(verdict, Unencodable):
         yield _about_size(answer)
+
+
+def _repeated(loop: Loop) -> str:
+    again = in_words(loop.pomdp, (loop.history[-1], *loop.word))
+    return f"After {in_words(loop.pomdp, loop.history)}, this can come again and again: {again}"
 
 
 def headline(answer: Classification) -> str:
