@@ -67,7 +67,8 @@ def test_elimination_modulo_a_prime_agrees(
         patch.setattr(modular, "LONG", long)
         solution = modular.modular_solution(rows, right)
     assert (solution is None) == (solve(rows, right) is None)
-    for row, value in zip(rows, right, strict=True) if solution else ():
+    for row, value in zip(rows, right, strict=True) if solution is not None else ():
+        assert solution is not None
         assert sum(v * solution.get(j, 0) for j, v in row.items()) == value
 
 
