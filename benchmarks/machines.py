@@ -3,7 +3,8 @@
     python benchmarks/machines.py [--quick] [NAME ...]
     python benchmarks/machines.py --files FOLDER
 
-prints the table of `docs/theory.md`, or of `docs/public-pomdps.md` for a folder of .POMDP files.
+prints the table of `docs/concepts/theory.md`, or of `docs/concepts/public-pomdps.md` for a
+folder of .POMDP files.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def measure(name: str) -> dict:
         row["encoder"] = len(answer.encoder.machine.states) if answer.encoder else None
         if answer.profile:
             row["supervised"] = {
-                v: f"{t.unpoolable:,}/{t.pairs:,}" for v, t in answer.profile.variables.items()
+                v: f"{t.unpoolable:,}/{t.pairs:,}"
+                for v, t in answer.profile.variables.items()
+                if t.pairs
             }
     row["gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return row
@@ -177,10 +180,11 @@ def main() -> None:
         if "refused" in row:
             tail = f"— | {row['gigabytes']:.2f} | refused"
         else:
-            supervised = ", ".join(f"{v} {n}" for v, n in row["supervised"].items())
+            supervised = ", ".join(f"{v} {n}" for v, n in row.get("supervised", {}).items())
+            encoder = f"{row['encoder']:,} state{'s' * (row['encoder'] != 1)}"
             tail = (
                 f"{row['classify_s']:.1f} | {row['gigabytes']:.2f} | {row['verdict']}, "
-                f"{row['outcome']}; supervised: {supervised}; encoder of {row['encoder']} states"
+                f"{row['outcome']}; supervised: {supervised}; encoder of {encoder}"
             )
         print(
             f"| {name} | {row['states']:,} | {posteriors} | {row['pairs']:,} "
