@@ -7,9 +7,14 @@ from pathlib import Path
 
 # The tests are about results, not devices.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# They compile much and compute little, so the compiler does not optimise.
+# They compile much and compute little, so the compiler does not optimise, and writes LLVM's code
+# itself instead of by MLIR, which takes four times as long.
 # (`make test-slow`, which trains, sets this to nothing.)
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0"
+    " --xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters",
+)
 # Every test process and its children share what they have compiled, also with the next run.
 os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".pytest_cache" / "jax")
