@@ -9,7 +9,7 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 LOWEST  = tests/store tests/suite tests/cli tests/analysis/test_from_store.py tests/learner/test_golden_training.py \
 	tests/memory tests/bonuses tests/test_cli.py
 
-.PHONY: demo test test-slow test-lowest test-clusters test-packages licences lint parity golden bench-envs bench-memory bench-peers bench-gymnasium clean help
+.PHONY: demo test test-slow test-lowest test-clusters test-packages licences docs lint parity golden bench-envs bench-memory bench-peers bench-gymnasium clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -28,6 +28,10 @@ test-lowest: .venv-lowest/ready ## a part of the tests with the lowest versions 
 
 test-packages: .venv-originals/ready ## agents learn in MiniGrid, POPGym and an Atari game
 	XLA_FLAGS= .venv-originals/bin/python -m pytest -m packages --durations=0
+
+docs: $(VENV)/ready ## the documentation as a site, out/site/index.html; broken links fail
+	$(BIN)/python benchmarks/cli_reference.py > docs/reference/cli.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 licences: $(VENV)/ready ## list the licences of what is installed with Clew, in docs/licences.md
 	$(BIN)/python benchmarks/licences.py > docs/licences.md

@@ -1,4 +1,4 @@
-"""How often is the answer wrong, and how often does it come? The tables of docs/answer.md.
+"""How often is the answer wrong, and how often does it come? The tables of docs/concepts/answer.md.
 
     python benchmarks/answer.py --draws 1000
 

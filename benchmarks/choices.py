@@ -1,6 +1,6 @@
 """What hangs on choices that the study's text leaves open, or that the verdict makes.
 
-Prints the tables of "Choices that were made knowing the answer" in docs/statistics.md.
+Prints the tables of "Choices that were made knowing the answer" in docs/concepts/statistics.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How often do 95% intervals cover the truth, at the numbers of seeds that people can afford?
 
-Prints the tables of docs/statistics.md. Populations look like arms of the study: `narrow` (an arm
-that converged), `ceiling` (most seeds near 1), `lottery` (at .5 or near 1), `floor` (mostly 0).
+Prints the tables of docs/concepts/statistics.md. Populations look like arms of the study: `narrow`
+(an arm that converged), `ceiling` (most seeds near 1), `lottery` (at .5 or near 1), `floor` (mostly
+0).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Classify the gallery and write its page.
 
-python benchmarks/gallery.py > docs/gallery.md
+python benchmarks/gallery.py > docs/concepts/gallery.md
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ VARIANTS: dict[str, list[dict]] = {
 HEAD = """# Known POMDPs, classified
 
 Encodings are our own; `clew classify NAME` prints the answer in words, and `--options` changes
-what a builder takes. This page is made by `python benchmarks/gallery.py > docs/gallery.md`; what
-the columns mean is said in [theory.md](theory.md).
+what a builder takes. This page is made by
+`python benchmarks/gallery.py > docs/concepts/gallery.md`; what the columns mean is said in
+[theory](theory.md).
 
 *Posteriors* are counted together with the observation they end in, up to {limit:,}. *Encoder* is
 the size of the machine that the verdict rests on, and *at least* the proven lower bound for any

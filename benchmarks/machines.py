@@ -2,7 +2,7 @@
 
     python benchmarks/machines.py [--quick] [NAME ...]
 
-prints the table of `docs/theory.md`.
+prints the table of `docs/concepts/theory.md`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def measure(name: str) -> dict:
         row["encoder"] = len(answer.encoder.machine.states) if answer.encoder else None
         if answer.profile:
             row["supervised"] = {
-                v: f"{t.unpoolable:,}/{t.pairs:,}" for v, t in answer.profile.variables.items()
+                v: f"{t.unpoolable:,}/{t.pairs:,}"
+                for v, t in answer.profile.variables.items()
+                if t.pairs
             }
     row["gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return row
@@ -93,10 +95,11 @@ def main() -> None:
         if "refused" in row:
             tail = f"— | {row['gigabytes']:.2f} | refused"
         else:
-            supervised = ", ".join(f"{v} {n}" for v, n in row["supervised"].items())
+            supervised = ", ".join(f"{v} {n}" for v, n in row.get("supervised", {}).items())
+            encoder = f"{row['encoder']:,} state{'s' * (row['encoder'] != 1)}"
             tail = (
                 f"{row['classify_s']:.1f} | {row['gigabytes']:.2f} | {row['verdict']}, "
-                f"{row['outcome']}; supervised: {supervised}; encoder of {row['encoder']} states"
+                f"{row['outcome']}; supervised: {supervised}; encoder of {encoder}"
             )
         print(
             f"| {name} | {row['states']:,} | {posteriors} | {row['pairs']:,} "

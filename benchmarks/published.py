@@ -1,6 +1,6 @@
 """The study's statistics from its own seeds: ours, what rounding leaves open, and what it printed.
 
-Prints a table of docs/statistics.md.
+Prints a table of docs/concepts/statistics.md.
 """
 
 from __future__ import annotations

@@ -35,14 +35,16 @@ def load(data: object, kind: type[T], name: str) -> T:
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file holds."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror})") from None
     except RecursionError:
         raise BadInput(f"{path}: it is nested too deep") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not UTF-8 text; save it again as UTF-8") from None
     except ValueError as error:
-        # not TOML, not UTF-8, or a number of thousands of digits
-        raise BadInput(f"{path}: {error}") from None
+        # or a number of thousands of digits
+        raise BadInput(f"{path} is not valid TOML: {error}; mend that line") from None
 
 
 class _Mistyped(Exception):  # noqa: N818
@@ -74,8 +76,15 @@ def _explained(error: BaseException, kind: type, name: str, path: str) -> BaseEx
         except BadInput as unknown:
             return unknown
     if isinstance(error, KeyError):
-        return BadInput(f"{path} is missing")
+        return BadInput(f"{path} is missing{_needed(kind)}")
     return error
+
+
+def _needed(kind: type) -> str:
+    missing = dataclasses.MISSING
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    needed = [f.name for f in fields if f.default is missing and f.default_factory is missing]
+    return f"; needed are {', '.join(needed)}" if len(needed) > 1 else ""
 
 
 _Unknown = cattrs.ForbiddenExtraKeysError

@@ -64,6 +64,10 @@ def use_modules(names: Iterable[str], folder: Path) -> None:
     for name in names:
         place = (folder / name).absolute()
         if name.endswith(".py"):
+            if place.stem.isidentifier() and not place.is_file():
+                raise BadInput(
+                    f"there is no module {name!r}: {place} is not a file; check the path"
+                )
             use_again([UserModule(place.stem, str(place.parent))])
         else:
             use_again([UserModule(name, str(folder.absolute()))])

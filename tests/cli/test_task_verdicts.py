@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -125,3 +126,61 @@ def test_the_classifier_is_its_sources(tmp_path: Path, monkeypatch: pytest.Monke
         return module.classifier.__wrapped__()
 
     assert now("x = 1") == now("x = 1") != now("x = 2")
+
+
+LAKE = TaskSpec("gymnasium:FrozenLake-v1", "native", {"is_slippery": False, "success_return": 1})
+
+
+def test_a_gymnasium_environment_is_decided(tmp_path: Path) -> None:
+    """As by `clew classify`, but what it says may change with its package: it is not kept."""
+    finding = task_verdicts(tmp_path, {NAME: LAKE}, 100)[NAME]
+    assert finding.summary is not None
+    assert (finding.summary["states"], finding.summary["verdict"]) == (16, "dense")
+    assert finding.refused == ""
+    assert not (tmp_path / KEPT).exists()
+    assert task_verdicts(tmp_path, {NAME: LAKE}, 0)[NAME].refused == (
+        "it was not decided within 0 s; without a limit: clew classify gymnasium:FrozenLake-v1 "
+        "--options is_slippery=false success_return=1 reward=native discount=99/100"
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "called"),
+    [
+        ("mine:make", {}, "mine:make"),
+        ("gymnasium:mine:Maze-v0", {}, "gymnasium:mine:Maze-v0"),
+        ("gymnasium:FrozenLake-v1", {"wrappers": ["mine:Wrap"]}, "mine:Wrap"),
+        ("gymnasium:FrozenLake-v1", {"state": "mine:state"}, "mine:state"),
+    ],
+)
+def test_code_that_a_store_names_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: str, options: Any, called: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("open('was here', 'w')")
+    task = TaskSpec(environment, "native", options)
+    finding = task_verdicts(tmp_path, {NAME: task}, 30)[NAME]
+    assert finding.summary is None
+    assert f"{called!r} would be called" in finding.refused
+    assert "--module mine; by hand: clew classify" in finding.refused
+    assert not (tmp_path / "was here").exists()
+
+
+@pytest.mark.parametrize(
+    ("task", "why"),
+    [
+        (replace(LAKE, reward="sparse"), "what 'sparse' pays is judged when an episode has ended"),
+        (replace(LAKE, prices={"reward": 1.0, "success": 1.0}), "the reward that it pays itself"),
+        (replace(LAKE, options={"speed": 3}), "cannot be made"),
+        (
+            TaskSpec("gymnasium:CartPole-v1", "native"),
+            "begins in more ways than 1,000 seeds show, because",
+        ),
+    ],
+)
+def test_a_gymnasium_environment_that_cannot_be_decided(task: TaskSpec, why: str) -> None:
+    finding = decide(task)
+    assert finding.summary is None
+    assert re.search(why, finding.refused)
+    assert f"; by hand: clew classify {task.environment} --options" in finding.refused
+    assert "reward=native" in finding.refused

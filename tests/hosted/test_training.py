@@ -261,6 +261,10 @@ def test_from_a_suite_to_the_report(tmp_path: Path, trained: list[Any]) -> None:
     assert shown.code == 0, shown
     with Image.open(film) as opened:
         assert getattr(opened, "n_frames", 1) > 4
-    told = called("report", str(store))
-    assert told.code == 0, told
-    assert "A Gymnasium environment does not list its states" in (store / "report.html").read_text()
+    for words, said in (
+        ((), f"unless you name its module, --module {HERE}; by hand: clew classify {HERE}:recall"),
+        (("--module", HERE), "depends on something else, such as the time or the past; name more"),
+    ):
+        told = called("report", str(store), *words)
+        assert told.code == 0, told
+        assert said in (store / "report.html").read_text()

@@ -65,12 +65,12 @@ def test_too_many_pairs_are_refused_with_their_number(monkeypatch: pytest.Monkey
 
 def test_the_command_prints_json_and_draws(tmp_path: Path, capsys: Any) -> None:
     picture = tmp_path / "cue.svg"
-    command.classify("Cue", options=("gamma=9/10",), json=True, draw=picture)
+    command.classify("Cue", options=("gamma=9/10",), json=True, draw=(picture,))
     plain = json.loads(capsys.readouterr().out)
     assert plain["verdict"] == "dense"
     assert plain["optimal_return"] == "81/100"
     assert picture.read_text(encoding="utf-8").lstrip().startswith(("<svg", "<?xml"))
-    command.classify("Cue", options=("gamma=9/10",), json=True, draw=tmp_path / "cue.pdf")
+    command.classify("Cue", options=("gamma=9/10",), json=True, draw=(tmp_path / "cue.pdf",))
     assert (tmp_path / "cue.pdf").read_bytes().startswith(b"%PDF")
 
 
@@ -113,8 +113,8 @@ def own(text: str, tmp_path: Path, capsys: Any, task: str = "Cue") -> tuple[str,
 
 def test_a_users_own_machine_that_encodes(tmp_path: Path, capsys: Any) -> None:
     words, plain = own(RIGHT, tmp_path, capsys)
-    assert "own ENCODES the reward. Verified." in words
-    assert "It is perfect." in words
+    assert "own ENCODES the reward: it pays the same return under every policy. Verified." in words
+    assert "It is perfect (" in words
     assert (plain["encodes"], plain["perfect"]) == (True, True)
     assert (plain["differs"], plain["confuses"]) == (None, None)
 
@@ -131,7 +131,8 @@ def test_a_users_own_machine_that_confuses_histories(tmp_path: Path, capsys: Any
     text = "0\n[]\n(0,0,'oG',ConstantRewardFunction(1))\n(0,0,'True',ConstantRewardFunction(0))\n"
     words, plain = own(text, tmp_path, capsys, "MysteryCell")
     assert (plain["encodes"], plain["step_by_step"], plain["perfect"]) == (True, True, False)
-    assert "It is not perfect: it confuses these two histories" in words
+    assert "It is not perfect (it forgets something that matters" in words
+    assert "own confuses these two histories, after which" in words
     for history in plain["confuses"]["histories"]:
         assert history in words
 
@@ -167,8 +168,9 @@ def test_mistakes_in_a_users_own_machine(
         (("Cue",), {"options": ("gamma",)}, "NAME=VALUE"),
         (("Cue",), {"options": ("speed=3",)}, "unknown option of Cue 'speed'"),
         (("Cue",), {"limit": 0}, "limit=0"),
-        (("Tiger",), {"draw": Path("x.svg"), "limit": 50}, "no machine to draw"),
-        (("Cue",), {"draw": Path("x.gif")}, "'.svg', '.pdf', '.png' or '.dot'"),
+        (("Tiger",), {"draw": (Path("x.svg"),), "limit": 50}, "no machine to draw"),
+        (("Cue",), {"draw": (Path("x.jpg"),)}, "'.png', '.gif', '.svg', '.pdf' or '.dot'"),
+        (("MysteryCell",), {"draw": (Path("x.svg"), Path("y.jpeg"))}, "ending='.jpeg'"),
     ],
 )
 def test_mistakes_are_sentences(arguments: tuple, options: dict, message: str) -> None:
@@ -195,12 +197,13 @@ def test_a_misspelt_proposition_is_refused_by_name() -> None:
 
 def test_the_verdict_comes_first_and_says_what_to_do(capsys: Any) -> None:
     command.classify("Cue")
-    name, verdict, *rest = capsys.readouterr().out.splitlines()
-    assert name.startswith("cue abstraction")
+    verdict, *rest = capsys.readouterr().out.splitlines()
     assert verdict.startswith("EQUALISE: memory of the cue is supervised by the reward")
     words = " ".join(" ".join(rest).split())
     assert "end=stops: the step that ends an episode pays last" in words
     assert "An encoder of 3 states is known; no encoder is smaller." in words
+    assert "A: oS → peek → oCA → peek → oJ (best now: pickA)" in words
+    assert "B: oS → peek → oCB → peek → oJ (best now: pickB)" in words
 
 
 @pytest.mark.parametrize("end", ["stops", "absorbing", "hidden"])
@@ -244,8 +247,8 @@ def test_nothing_is_called_proved_of_sampled_levels() -> None:
     pomdp = dataclasses.replace(gallery.make("MysteryCell"), draws=500)
     console = Console(record=True, width=100)
     command.report(console, classify(pomdp))
-    words = console.export_text()
-    assert "Checked on levels that were drawn 500 times." in words
+    words = " ".join(console.export_text().split())
+    assert "Checked on probabilities from 500 draws." in words
     for word in ("proved", "verified", "exact"):
         assert word not in words.lower()
 

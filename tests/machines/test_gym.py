@@ -207,6 +207,37 @@ def test_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: A
         command.classify("gymnasium:FrozenLak-v1")
 
 
+class Told(TMaze):
+    """It also says what a perfect memory would know, and something else."""
+
+    observation_space = spaces.Dict(
+        {"seen": spaces.Discrete(4), "known": spaces.Discrete(2), "same": spaces.Discrete(1)}
+    )
+
+    def _seen(self) -> Any:
+        return {"seen": super()._seen(), "known": self.cue, "same": 0}
+
+    def step(self, action: int) -> Any:
+        obs, *rest = super().step(action)
+        return obs if isinstance(obs, dict) else self._seen(), *rest
+
+
+@pytest.mark.parametrize(
+    ("options", "pairs"),
+    [({}, 2), ({"knowledge": "known"}, 7), ({"keys": "seen,same"}, 7), ({"keys": ["known"]}, 12)],
+)
+def test_only_what_an_agent_sees_is_seen(options: dict, pairs: int) -> None:
+    """The corridor has two cells that look alike, which the cue makes four, and the junction."""
+    answer = classify(from_env("tests.machines.test_gym:Told", **options))
+    assert answer.profile is not None
+    assert answer.profile.total.pairs == pairs
+
+
+def test_a_part_that_is_not_there() -> None:
+    with pytest.raises(BadInput, match=r"unknown key of the observations.*'sen'.*'seen'"):
+        from_env("tests.machines.test_gym:Told", keys="sen")
+
+
 @pytest.mark.originals
 def test_minigrid() -> None:
     """Its own MemoryS7 with the reward's sign: what our world says of it."""

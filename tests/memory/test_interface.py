@@ -29,7 +29,7 @@ def test_the_six_of_the_study() -> None:
 
 
 def test_the_documented_table_is_todays() -> None:
-    page = Path(__file__).parents[2] / "docs" / "memory.md"
+    page = Path(__file__).parents[2] / "docs" / "concepts" / "memories.md"
     with jax.enable_x64(False):
         assert table(describe()) in page.read_text()
 

@@ -12,9 +12,7 @@ import os
 import sys
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Rounding depends on how the compiler is set, and an action that is drawn on rounding.
-FLAGS = "--xla_backend_optimization_level=0"
-os.environ.setdefault("XLA_FLAGS", FLAGS)
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import numpy as np
 
@@ -23,6 +21,8 @@ from clew.learner import Knobs, Pack, Settings, train
 from tests.oracles.traces import GOLDEN
 
 FILE = GOLDEN / "training.json"
+FLAGS = "--xla_backend_optimization_level=0"
+"""Rounding depends on how the compiler is set, and an action that is drawn on rounding."""
 PERIODS = 2
 SETTINGS = Settings(
     envs=4,

@@ -142,7 +142,7 @@ def test_all_columns_are_written(finished: Path) -> None:
 
 
 def test_the_page_lists_all_columns() -> None:
-    page = (GOLDEN.parents[1] / "docs" / "store.md").read_text(encoding="utf-8")
+    page = (GOLDEN.parents[1] / "docs" / "reference" / "store.md").read_text(encoding="utf-8")
     for part, columns in COLUMNS.items():
         for column in columns:
             assert f"| `{column.name}` | {column.meaning} |" in page, part

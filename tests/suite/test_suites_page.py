@@ -1,4 +1,4 @@
-"""What docs/suites.md shows is what happens."""
+"""What docs/howto/suites.md shows is what happens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from clew.suite import read_suite
 from clew.validate import BadInput
 
-PAGE = (Path(__file__).parents[2] / "docs" / "suites.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "suites.md").read_text()
 (EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 

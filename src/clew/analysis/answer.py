@@ -2,7 +2,7 @@
 
 Found by intervention. An agent has its own memory or is *given* what a perfect memory would hold
 (the control `Given`), and has the bonus or not: four arms, and what each adds to the plain agent.
-The rules are `held_back_by`; `docs/answer.md` states them with their error rates.
+The rules are `held_back_by`; `docs/concepts/answer.md` states them with their error rates.
 """
 
 from __future__ import annotations

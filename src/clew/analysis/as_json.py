@@ -1,4 +1,4 @@
-"""The whole answer for machines: one JSON document, described in docs/results-format.md."""
+"""The whole answer for machines: one JSON document, described in docs/reference/results.md."""
 
 from __future__ import annotations
 

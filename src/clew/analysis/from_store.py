@@ -73,15 +73,25 @@ class _ReadRun(NamedTuple):
     provenance: Mapping[str, object]
 
 
-def read_store(store: Store | str | os.PathLike[str], watch: Watch | None = None) -> StoreContents:
-    """Every run of a store; `watch(done, of)` is told how far it is."""
+def read_store(
+    store: Store | str | os.PathLike[str],
+    watch: Watch | None = None,
+    found: Sequence[RunState] | None = None,
+) -> StoreContents:
+    """Every run of a store; `watch(done, of)` is told how far it is.
+
+    `found` is what a `scan` gave; `clew.suite.progress.scan_running` also knows what is running.
+    """
     if not isinstance(store, Store):
         store = Store(store, read_only=True)
-    found = scan(store)
+    found = scan(store) if found is None else found
     rows = [row for row in found if names_an_arm(row.config)]
     left = [row for row in found if not names_an_arm(row.config)]
     if not rows:
-        raise BadInput(f"{str(store.root)!r} holds no runs yet, so there is nothing to report")
+        raise BadInput(
+            f"{str(store.root)!r} holds no runs yet, so there is nothing to report; `clew run` or "
+            "`clew train` makes some"
+        )
     arms, notes = name_arms([row.config for row in rows])
     notes += [printable(f"{row.name} is left out: {row.reason or UNNAMED}.") for row in left]
     read: list[_ReadRun] = []

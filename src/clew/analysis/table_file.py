@@ -25,7 +25,7 @@ def read_rows(path: Path) -> pd.DataFrame:
         raise BadInput(f"{str(path)!r} does not exist; name a file of results or a store's folder")
     rows = reader(path)
     if rows.empty:
-        raise BadInput(f"{str(path)!r} has no rows below its header, so there is nothing to report")
+        raise BadInput(f"{str(path)!r} has no rows below its header; add one a run")
     return rows
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from clew.cli.next_steps import typed
 from clew.cli.registry import COMMANDS, register
 from clew.plugins import FLAG, use_modules
-from clew.validate import BadInput, one_of, printable
+from clew.store.errors import way_out
+from clew.validate import BadInput, hint, printable
 
 __all__ = ["COMMANDS", "main", "register"]
 
@@ -36,20 +37,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception:
+        if not (missing := _missing_device()):
+            raise
+        print(f"clew: {missing}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _call(command: str, rest: Sequence[str], modules: Sequence[str]) -> None:
-    if command in ("-h", "--help"):
+    if command == "help" and rest:  # of a command
+        command, rest = rest[0], ["--help"]
+    if command in ("-h", "--help", "help"):
         print(overview())
         return
-    if command == "--version":
+    if command in ("-V", "--version", "version"):
         from clew.cli.version import version_text
 
         print(version_text())
         return
     typed.set((command, *rest, *(word for name in modules for word in (FLAG, name))))
     use_modules(modules, Path.cwd())
-    function = COMMANDS[one_of("command", command, COMMANDS.names())].factory()
+    if command not in (known := COMMANDS.names()):
+        near = hint(command, (*known, "--help", "--version"))
+        raise BadInput(f"there is no command {command!r}{near}; `clew --help` lists them")
+    function = COMMANDS[command].factory()
     parameters = inspect.signature(function).parameters.values()
     if rest or any(parameter.default is parameter.empty for parameter in parameters):
         from clew.cli.parsing import parse  # not needed for `clew list`, and slow to import
@@ -96,5 +107,21 @@ def overview() -> str:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{str(error.filename)!r} cannot be read or written ({error.strerror})"
+        said = f"{str(error.filename)!r} cannot be read or written ({error.strerror})"
+        return "; ".join(filter(None, (said, way_out(error))))
     return str(error)
+
+
+def _missing_device() -> str | None:
+    """A sentence, if jax was told to use a device that is not here: its own errors vary."""
+    wanted, jax = os.environ.get("JAX_PLATFORMS"), sys.modules.get("jax")
+    if not wanted or jax is None:
+        return None
+    try:
+        jax.devices()
+    except Exception:
+        return (
+            f"JAX_PLATFORMS={wanted!r} names a device that jax does not find here; unset it, or "
+            "install the driver and the extra: pip install 'clew[cuda]'"
+        )
+    return None

@@ -14,10 +14,20 @@ from clew.machines.certificates.claims import (
     Unencodable,
 )
 from clew.machines.deciding.classify import Classification
+from clew.machines.deciding.contrasts import Contrast, future
 from clew.machines.deciding.examine import Examination
 from clew.machines.deciding.potential import CAUTION
 from clew.machines.deciding.spaces import in_words
 from clew.machines.model.reward_machine import PomdpRM
+
+ENCODES = "encodes this reward (pays the same return under every policy)"
+PERFECT = "perfect (it keeps all that matters for what comes next)"
+IMPERFECT = "not perfect (it forgets something that matters for what comes next)"
+
+
+def headline(answer: Classification) -> str:
+    """The answer in one line, and what to do."""
+    return f"{answer.diagnosis.outcome.upper()}: {answer.diagnosis.advice}."
 
 
 def about_verdict(answer: Classification) -> Iterator[str]:
@@ -25,27 +35,22 @@ def about_verdict(answer: Classification) -> Iterator[str]:
     verdict, pomdp = answer.verdict, answer.pomdp
     if isinstance(verdict, Dense):
         forced = len(verdict.distinctions.route)
-        yield "Structurally DENSE: every machine that encodes this reward is perfect."
+        yield f"Structurally DENSE: every reward machine that {ENCODES} is {PERFECT}."
         yield (
-            f"Certificate: from each of the {forced:,} pairs of situations that differ, a common "
-            "sequence of actions and observations leads to two actions that demand different "
-            f"gaps of any encoder. {_checked(answer)}"
-        )
+            f"Certificate: {forced:,} pairs of situations look the same and differ; from each, "
+            "some common continuation pays what no encoder that confuses the two could pay. "
+            if forced
+            else "No two situations that look the same differ: there is nothing to remember. "
+        ) + _checked(answer)
     elif isinstance(verdict, Sparse):
-        machine, mixed = verdict.product.machine, verdict.mixed
+        size = _states(len(verdict.product.machine.states))
         yield (
-            f"Structurally SPARSE: a machine of {_states(len(machine.states))} encodes this reward "
-            f"(equal returns under every policy) and is not perfect. {_checked(answer)}"
+            f"Structurally SPARSE: a reward machine of {size} {ENCODES} and is {IMPERFECT}. "
+            f"{_checked(answer)}"
         )
-        yield (
-            "It does not tell apart these two histories, after which "
-            f"{pomdp.actions[mixed.action]!r} has different consequences:"
-        )
-        yield f"  {in_words(pomdp, mixed.first)}"
-        yield f"  {in_words(pomdp, mixed.second)}"
     elif isinstance(verdict, Unencodable):
         again, (one, two) = verdict.repeated, verdict.actions
-        yield f"Structurally SPARSE: no finite machine encodes this reward. {_checked(answer)}"
+        yield f"Structurally SPARSE: no finite reward machine {ENCODES}. {_checked(answer)}"
         yield (
             f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can "
             f"show {pomdp.observations[verdict.history[-1]]!r} again and again. What "
@@ -59,15 +64,19 @@ def about_verdict(answer: Classification) -> Iterator[str]:
         yield _about_size(answer)
 
 
-def headline(answer: Classification) -> str:
-    """The answer in one line, and what to do."""
-    return f"{answer.diagnosis.outcome.upper()}: {answer.diagnosis.advice}."
+def about_contrast(answer: Classification, contrast: Contrast) -> Iterator[str]:
+    """Two histories in words, and what is best after each."""
+    yield f"{contrast.about}:"
+    for name, history in zip("AB", contrast.histories, strict=True):
+        good = future(answer, history, None).good
+        best = f"  (best now: {' or '.join(answer.pomdp.actions[a] for a in good)})" if good else ""
+        yield f"  {name}: {in_words(answer.pomdp, history)}{best}"
 
 
 def _checked(answer: Classification) -> str:
     """Nothing is proved of a world whose levels were drawn."""
     draws = answer.pomdp.draws
-    return f"Checked on levels that were drawn {draws:,} times." if draws else "Verified."
+    return f"Checked on probabilities from {draws:,} draws." if draws else "Verified."
 
 
 def _about_size(answer: Classification) -> str:
@@ -86,13 +95,16 @@ def _about_size(answer: Classification) -> str:
 def about_profile(answer: Classification) -> Iterator[str]:
     """What must be kept and what may be forgotten."""
     assert answer.profile is not None
-    groups: dict[str, list[str]] = {"keep": [], "forget": [], "partly keep": []}
+    groups: dict[str, list[str]] = {"keep": [], "forget": [], "keep in part": []}
     for name, tally in answer.profile.variables.items():
         if tally.pairs:
             part = tally.unpoolable / tally.pairs
-            which = "keep" if part == 1 else "forget" if part == 0 else "partly keep"
-            shown = f"; {tally.pooled:,} pooled by the machine above" if tally.pooled else ""
-            groups[which].append(f"{name} ({tally.unpoolable:,} of {tally.pairs:,}{shown})")
+            which = "keep" if part == 1 else "forget" if part == 0 else "keep in part"
+            shown = f"; the machine above pools {tally.pooled:,}" if tally.pooled else ""
+            groups[which].append(
+                f"{name} (of {tally.pairs:,} pairs that differ in nothing else, "
+                f"{tally.unpoolable:,} are kept apart{shown})"
+            )
     for which, names in groups.items():
         if names:
             verb = "lets memory" if which == "forget" else "forces memory to"
@@ -100,24 +112,26 @@ def about_profile(answer: Classification) -> Iterator[str]:
     best, ranked = answer.best, answer.ranking
     assert best is not None
     assert ranked is not None
-    value = f"J* = {_number(best.value)}"
+    value = f"The best return, J*, is {_number(best.value)}"
     if ranked.greedy_value is not None:
-        value += "; the policy that is greedy for one-step rewards, with perfect memory, earns "
+        value += "; doing what pays most at once, with perfect memory, earns "
         value += _number(ranked.greedy_value)
-    yield value + "."
+        value += " (so one-step rewards misrank actions)" if ranked.misranked else ""
+    yield f"{value}."
 
 
 def diagnosis_words(answer: Classification) -> Iterator[str]:
-    """The expected effect of a bonus, its reasons and its limits."""
+    """Why this effect of a bonus is expected, and the limits of the statement."""
     diagnosis = answer.diagnosis
     certain = answer.redundancy is not None and answer.redundancy.holds
-    kind = " (a theorem)" if certain else " (an expectation)"
+    kind = " (a theorem)" if certain else " (an expectation, not a theorem)"
     kind = "" if diagnosis.outcome == "undecided" else kind
-    yield f"Expected effect of an exploration bonus: {diagnosis.outcome}{kind}."
+    yield f"Why {diagnosis.outcome.upper()}{kind}:"
     for reason in diagnosis.reasons:
-        yield f"  because {reason}."
-    for limit in diagnosis.limits:
-        yield f"  limit: {limit}."
+        yield f"  - {reason}."
+    if diagnosis.outcome != "undecided":
+        yield "Limits:"
+        yield from (f"  - {limit}." for limit in diagnosis.limits)
 
 
 def about_machine(examined: Examination) -> list[str]:
@@ -126,37 +140,36 @@ def about_machine(examined: Examination) -> list[str]:
     lines = []
     proof = examined.encodes
     if isinstance(proof, Encodes):
-        lines.append(f"{name} ENCODES the reward. Verified.")
+        lines.append(
+            f"{name} ENCODES the reward: it pays the same return under every policy. Verified."
+        )
     else:
         lines.append(f"{name} does NOT encode the reward. Expected returns that show it:")
         policies = {proof.action: proof.with_action, proof.default: proof.with_default}
         for action, returns in policies.items():
             lines.append(
-                f"  after {in_words(pomdp, proof.history)}, {pomdp.actions[action]!r}: POMDP "
-                f"{_number(returns.pomdp)}, machine {_number(returns.machine)}"
+                f"  after {in_words(pomdp, proof.history)}, {pomdp.actions[action]!r}, and from "
+                f"then on {pomdp.actions[proof.default]!r}: the task pays "
+                f"{_number(returns.pomdp)}, the machine {_number(returns.machine)}"
             )
         could = isinstance(examined.structure, PomdpRM)
-        lines.append(f"  {'Other' if could else 'No'} rewards on its edges would make it encode.")
+        lines.append(
+            "  Other rewards on its edges would make it encode."
+            if could
+            else "  No rewards on its edges would make it encode: it tells too little apart."
+        )
     lines.append(
         "It reproduces the reward step by step."
         if examined.mismatch is None
-        else "It does not reproduce the reward step by step."
+        else "It does not reproduce the reward step by step: in some steps it pays more or less."
     )
-    whole = examined.perfect
-    if isinstance(whole, Perfect):
-        lines.append("It is perfect.")
-    else:
-        lines.append(
-            "It is not perfect: it confuses these two histories, after which "
-            f"{pomdp.actions[whole.action]!r} has different consequences:"
-        )
-        lines += [f"  {in_words(pomdp, history)}" for history in (whole.first, whole.second)]
+    lines.append(f"It is {PERFECT if isinstance(examined.perfect, Perfect) else IMPERFECT}.")
     if examined.potential is not None:
         sparse = "sparse" if examined.potential.sparse else "dense"
         lines.append(
-            f"With respect to it the reward is potentially {sparse}: the greedy policy earns "
-            f"{_number(examined.potential.greedy.value)}, with φ = V* "
-            f"{_number(examined.potential.shaped.value)}."
+            f"With respect to it the reward is potentially {sparse}: doing what pays most at once "
+            f"earns {_number(examined.potential.greedy.value)}; with the best potential-based "
+            f"shaping (φ = V*) it earns {_number(examined.potential.shaped.value)}."
         )
         if not examined.potential.certain:
             lines.append(f"Caution: {CAUTION}.")
@@ -168,6 +181,6 @@ def _states(count: int) -> str:
 
 
 def _number(value: Fraction) -> str:
-    """Exactly, if it is short."""
+    """Exactly, if it is short; `--json` has all of it."""
     exact = str(value)
-    return exact if len(exact) <= 24 else f"{float(value):.6g} (exact fraction in --json)"
+    return exact if len(exact) <= 24 else f"≈ {float(value):.6g}"

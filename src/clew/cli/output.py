@@ -12,9 +12,13 @@ EXIT_FAILED, EXIT_LEFT, EXIT_WORKER, EXIT_INTERRUPTED = 3, 4, 5, 130
 """Some runs failed; some are not finished; a worker failed; Ctrl-C, as a shell says it."""
 
 
-def console_for(as_json: bool) -> Console:
-    """For text: standard error when a script reads JSON from standard output."""
-    return Console(file=sys.stderr if as_json else sys.stdout)
+def console_for(as_json: bool = False) -> Console:
+    """For text: standard error when a script reads JSON from standard output.
+
+    Bars that move are for terminals. Notebooks, which ask for colours, get lines, as pipes do.
+    """
+    file = sys.stderr if as_json else sys.stdout
+    return Console(file=file, force_terminal=file.isatty(), force_jupyter=False)
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:

@@ -36,7 +36,13 @@ IntoPath = Annotated[Path, arg(metavar="INTO")]
 Subject = Annotated[str, arg(metavar="NAME")]
 Listable = Annotated[str, arg(metavar="[NAME]")]
 
-KINDS = {int: "a whole number", float: "a number", str: "text", Path: "a path"}
+KINDS = {
+    int: "a whole number such as 1000",
+    float: "a number such as 0.5",
+    str: "text",
+    Path: "a path",
+}
+DEVICES = ("--device", "--gpu", "--cuda", "--cpu")
 SIDES, RULES = "│ ", "╰╯─-"
 
 
@@ -103,10 +109,15 @@ def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> 
     known = (*flags(command), FLAG)
     for word in typed:
         flag = word.partition("=")[0].replace("_", "-")
-        if word.startswith("--") and flag not in known:
+        if not re.match(r"-[^\d.]", word) or flag in known:
+            continue
+        if flag in DEVICES:
             raise BadInput(
-                f"{prog} has no flag {flag!r}{hint(flag, known)}; `{prog} --help` lists them"
+                f"{prog} has no flag {flag!r}: jax takes a GPU if it finds one, which `clew "
+                "--version` shows, and JAX_PLATFORMS=cpu before the command keeps it off"
             )
+        near = hint(flag.strip("-"), (each.strip("-") for each in known)).replace("n '", "n '--")
+        raise BadInput(f"{prog} has no flag {flag!r}{near}; `{prog} --help` lists them")
 
 
 def _together(command: Command, typed: Sequence[str]) -> list[str]:
@@ -137,9 +148,12 @@ def _sentence(command: Command, box: str, prog: str) -> str:
     see = f"; see `{prog} --help`"
     if said.startswith("Missing from"):
         missing = [name for name in _required(command) if name in said.split()]
-        return f"{prog} needs {' and '.join(missing)}{see}"
+        *more, last = missing or ["another argument"]
+        return f"{prog} needs {' and '.join(filter(None, (', '.join(more), last)))}{see}"
     if found := re.fullmatch(r"Unrecognized options: (.*)", said):
         return f"{prog} does not know what to do with {found[1]!r}{see}"
+    if said.endswith("Failed to parse key-value pairs!"):
+        return f"{said.split(':')[0].split()[-1]} needs pairs, NAME VALUE{see}"
     if found := re.fullmatch(r"Missing value for argument '(.*)'\. .*", said):
         return f"{found[1]} needs a value{see}"
     if found := re.fullmatch(r"invalid choice (.*) for argument '(.*)'\. .* (\(.*\))\.", said):
@@ -207,8 +221,10 @@ def _one_value(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[object] | No
 
     def read(given: list[str]) -> object:
         try:
+            if kind is int and (number := float(given[0])).is_integer() and "e" in given[0].lower():
+                return int(number)  # 1e6
             return kind(given[0])
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ValueError(f"{given[0]!r} is not {KINDS[kind]}") from None
 
     return PrimitiveConstructorSpec(

@@ -37,6 +37,7 @@ def read_source(path: Path, options: TableOptions, bars: Progress) -> StoreConte
     """Everything that is there."""
     from clew.analysis import read_store, read_table
     from clew.analysis.score_range import parse_ranges
+    from clew.suite.progress import scan_running
 
     task = bars.add_task(f"reading {path}", total=None)
     if is_file_of_rows(path):
@@ -51,7 +52,11 @@ def read_source(path: Path, options: TableOptions, bars: Progress) -> StoreConte
             "file before the options"
         )
     opened = Store(path, read_only=True)
-    return read_store(opened, lambda done, of: bars.update(task, completed=done, total=of))
+    return read_store(
+        opened,
+        lambda done, of: bars.update(task, completed=done, total=of),
+        scan_running(opened),
+    )
 
 
 def read_probes(path: Path) -> ProbedRuns:

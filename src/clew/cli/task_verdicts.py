@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import clew
+from clew.cli.trust import untrusted
 from clew.envs.registry import environments, hosted
 from clew.loading import load
 from clew.machines.tasks import TaskSpec, TaskVerdict, ask, shipped
@@ -32,19 +33,24 @@ def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, 
     Not so of worlds from outside, whose code may have changed by then.
     """
     known = {**_kept(store), **shipped()}
-    new = {
-        task.key: task
-        for task in tasks.values()
-        if task.environment in environments.names() and task.key not in known
-    }
-    found = ask(list(new.values()), seconds)
+    new = {task.key: task for task in tasks.values() if _here(task) and task.key not in known}
+    # steps on the host are slow: they do not keep the others waiting
+    found = ask(sorted(new.values(), key=lambda task: hosted(task.environment)), seconds)
     if lasting := {key: one for key, one in found.items() if not _from_outside(one.task)}:
         keep(store, {**_kept(store), **lasting})
     known |= found
     return {name: known.get(task.key, _undecided(task, seconds)) for name, task in tasks.items()}
 
 
+def _here(task: TaskSpec) -> bool:
+    if hosted(task.environment):
+        return untrusted(task.environment, task.options) is None
+    return task.environment in environments.names()
+
+
 def _from_outside(task: TaskSpec) -> bool:
+    if hosted(task.environment):
+        return True
     known = task.environment in environments.names()
     return known and bool(environments[task.environment].origin)
 
@@ -70,9 +76,14 @@ def classifier() -> str:
 
 
 def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
-    if hosted(task.environment):
-        return TaskVerdict(task, refused="A Gymnasium environment does not list its states")
-    if task.environment not in environments.names():
+    if hosted(task.environment) and (found := untrusted(task.environment, task.options)):
+        target, module = found
+        return TaskVerdict(
+            task,
+            refused=f"to decide it, {target!r} would be called, and code that a store names is not "
+            f"run unless you name its module, {FLAG} {module}; by hand: {task.command}",
+        )
+    if not hosted(task.environment) and task.environment not in environments.names():
         return TaskVerdict(
             task,
             refused=f"there is no environment {task.environment!r} here: install the package that "

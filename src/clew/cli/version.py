@@ -9,7 +9,8 @@ import clew
 
 PACKAGES = ("jax", "jaxlib", "numpy", "equinox", "optax")
 EXTRAS = {
-    "gym": "gymnasium", "report": "pandas", "draw": "pygraphviz", "ray": "ray", "slurm": "submitit",
+    "gym": "gymnasium", "report": "pandas", "draw": "pygraphviz", "cuda": "jax-cuda12-plugin",
+    "ray": "ray", "slurm": "submitit", "wandb": "wandb", "tensorboard": "tensorboard",
 }  # fmt: skip
 """Of each extra, the package that it is for."""
 
@@ -43,5 +44,5 @@ def _devices() -> str:
 
         found = [f"{one.platform}: {one.device_kind}" for one in jax.local_devices()]
     except Exception as error:  # a broken driver is what somebody may be looking for
-        return f"jax finds none ({str(error).splitlines()[0]})"
+        return f"jax finds none ({next(iter(str(error).splitlines()), type(error).__name__)})"
     return ", ".join(found) + f"; {cores()} CPU cores for this process"

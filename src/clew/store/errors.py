@@ -10,6 +10,7 @@ from clew.validate import BadInput
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
+_MISPLACED = {errno.ENOTDIR, errno.EEXIST}
 
 
 class CannotWrite(BadInput):
@@ -17,12 +18,7 @@ class CannotWrite(BadInput):
 
     def __init__(self, path: Path, error: OSError) -> None:
         self.errno = error.errno
-        if error.errno in _FULL:
-            advice = "make room and run the same command again: nothing that was stored is lost"
-        elif error.errno in _FORBIDDEN:
-            advice = "choose a folder that you may write to"
-        else:
-            advice = "nothing that was stored is lost"
+        advice = way_out(error) or "nothing that was stored is lost"
         super().__init__(f"{str(path)!r} cannot be written ({_why(error)}); {advice}")
 
 
@@ -31,7 +27,8 @@ class CannotRead(BadInput):
 
     def __init__(self, path: Path, error: OSError) -> None:
         self.errno = error.errno
-        super().__init__(f"{str(path)!r} cannot be read ({_why(error)})")
+        advice = "; name another folder" if error.errno in _MISPLACED else ""
+        super().__init__(f"{str(path)!r} cannot be read ({_why(error)}){advice}")
 
 
 class Damaged(Exception):  # noqa: N818 (a finding about a file, not a failure of the program)
@@ -69,6 +66,17 @@ def stamp(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def way_out(error: OSError) -> str:
+    """What to do about it, where that is known; else nothing."""
+    if error.errno in _FULL:
+        return "make room and run the same command again: nothing that was stored is lost"
+    if error.errno in _FORBIDDEN:
+        return "choose a folder that you may write to"
+    if error.errno in _MISPLACED:
+        return "a file is where a folder should be: name another folder"
+    return "it is a folder: name a file" if error.errno == errno.EISDIR else ""
 
 
 def _why(error: OSError) -> str:

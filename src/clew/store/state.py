@@ -24,7 +24,10 @@ CONFIG, PROVENANCE = "config.json", "provenance.json"
 CURVE, DIAGNOSTICS, AGENT = "curve.npz", "diagnostics.npz", "agent.npz"
 RESULT, FAILURE = "result.json", "failure.json"
 
-Status = Literal["absent", "begun", "finished", "failed", "diverged", "damaged", "unreadable"]
+Status = Literal[
+    "absent", "begun", "running", "finished", "failed", "diverged", "damaged", "unreadable"
+]
+"""running: begun, and a worker has it; only `clew.suite.progress.scan_running` knows."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -124,7 +124,7 @@ class Store:
 
     def _open(self) -> None:
         if self.root.exists() and not self.root.is_dir():
-            raise BadInput(f"{str(self.root)!r} is not a folder")
+            raise BadInput(f"{str(self.root)!r} is not a folder; name the folder of a store")
         try:
             mark = read_document(self.root / MARK, _HEADER)
             if not isinstance(mark, dict) or "layout" not in mark:
@@ -136,8 +136,8 @@ class Store:
             return None if self.read_only else self._mark()
         if mark["layout"] != LAYOUT:
             raise BadInput(
-                f"{str(self.root)!r} is a store of layout {mark['layout']!r}; this version of Clew "
-                f"reads layout {LAYOUT}"
+                f"{str(self.root)!r} is a store of layout {mark['layout']!r}, and this version of "
+                f"Clew reads layout {LAYOUT}; use the version that wrote it, or another folder"
             )
         return None
 
@@ -154,11 +154,18 @@ class Store:
         odd = strange - {"runs", "packs", "leases", QUARANTINE, PLANS}
         if (odd or self.read_only) and not self._holds_documents():
             raise BadInput(
-                f"{str(self.root)!r} is not a store (it has no {MARK}); name a store, "
-                f"or a new or empty folder to make one"
+                f"{str(self.root)!r} is not a store (it has no {MARK}); {self._instead()}"
             )
         if not self.read_only:
             self._mark()
+
+    def _instead(self) -> str:
+        """Which folder may be meant."""
+        if below := sorted(path.parent for path in self.root.glob(f"*/{MARK}")):
+            return f"did you mean {str(below[0])!r}?"
+        if self.read_only:
+            return "name the folder that `clew run`, `clew train` or `clew demo` wrote to"
+        return "name a store, or a new or empty folder to make one"
 
     def _holds_documents(self) -> bool:
         """Whether something that only a store has is there, whatever else is."""

@@ -10,7 +10,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -22,7 +22,7 @@ from clew.store.checkpoints import checkpoints_in
 from clew.store.documents import Header, read_document, write_document
 from clew.store.leases import Owner
 from clew.store.names import NAME
-from clew.store.state import inspect_run
+from clew.store.state import RunState, inspect_run, scan
 
 if TYPE_CHECKING:
     from clew.learner import Progress
@@ -209,6 +209,16 @@ def unfinished(store: Store) -> Iterator[UnfinishedPack]:
                 yield UnfinishedPack("stopped", last, None)
         else:
             yield UnfinishedPack("died" if holder.dead() else "at work", last, holder)
+
+
+def scan_running(store: Store, *, deep: bool = False) -> list[RunState]:
+    """`scan`, where what a worker is at is `running`: what status and report tell."""
+    at_work = (pack for pack in unfinished(store) if pack.state == "at work")
+    running = {run for pack in at_work for run in pack.last.runs}
+    return [
+        replace(row, status="running") if row.status == "begun" and row.name in running else row
+        for row in scan(store, deep=deep)
+    ]
 
 
 def _has_ended(runs: Path, name: str) -> bool:

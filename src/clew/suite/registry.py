@@ -29,7 +29,7 @@ def find_suite(name: str) -> Suite:
     path = Path(name)
     if path.suffix == ".toml" or path.exists():
         if not path.is_file():
-            raise BadInput(f"{name!r} is not a file")
+            raise BadInput(f"{name!r} is not a file; name a .toml file, or {listing(names())}")
         from clew.suite.toml import read_suite
 
         return read_suite(path)

@@ -46,6 +46,8 @@ def parse_suite(declared: Table, name: str, folder: Path = Path()) -> Suite:
     """The suite that a mapping declares: [[block]] tables, and what all of them share."""
     if not declared.get("block") and "blocks" not in declared:
         raise BadInput("block is missing; a suite has at least one [[block]] table")
+    if isinstance(declared.get("block"), Mapping):
+        raise BadInput("[block] is not valid; write [[block]], with two brackets")
     file = load(declared, SuiteFile, "the suite")
     use_modules(file.modules, folder)
     return Suite(

@@ -16,6 +16,13 @@ DECIMALS = 2
 """What was printed is rounded to this many decimals."""
 SEEDS = 10
 """Runs of every published arm."""
+STEPS = {
+    "MysteryPath-Grid": 20_000_000,
+    "MiniGrid-MemoryS13": 20_000_000,
+    "MiniGrid-MemoryS13[view=7]": 20_000_000,
+    "TinyReproduce": 10_000_000,
+}
+"""Environment steps of every published run."""
 COEF = 0.03
 """λ of every published run with a bonus."""
 
@@ -31,7 +38,7 @@ def published() -> Results:
     frame = _renamed(_read("seed_vectors.csv").rename(columns={"rank": "seed"}))
     frame["status"] = "finished"
     frame["bonus_coef"] = COEF * (frame["bonus"] != "none")
-    frame["steps"] = 20_000_000
+    frame["steps"] = frame["environment"].map(STEPS)
     return Results.from_frames(frame)
 
 

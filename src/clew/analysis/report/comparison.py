@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from clew.analysis import formatting
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import DECIMALS, SEEDS, published_success
-from clew.analysis.results import ARM, Results, records
+from clew.analysis.results import Results, records
 from clew.analysis.stats.intervals import Interval, half_width, without_interval
 from clew.analysis.stats.task import tasks
 from clew.analysis.tables.grid import Cell, Grid, figure, in_sections, word
@@ -48,13 +48,20 @@ class Comparison:
 
 
 def compare_with_published(results: Results) -> list[Comparison]:
-    """Every arm that the study published, beside ours."""
+    """Every arm that the study published, beside ours, however MysteryPath was read."""
+    ours = {(_as_published(e), r, a, b): s for (e, r, a, b), s in _summaries(results).items()}
+    return _compare(ours, published_summaries(), "the published study")
+
+
+def published_summaries() -> dict[Arm, ArmSummary]:
+    """Every arm of the study."""
     half = 0.5 * 10.0**-DECIMALS
-    theirs = {
-        tuple(row[c] for c in ARM): ArmSummary(row["mean"], row["std"], SEEDS, half)
+    return {
+        (row["environment"], row["reward"], row["architecture"], row["bonus"]): ArmSummary(
+            row["mean"], row["std"], SEEDS, half
+        )
         for row in records(published_success())
     }
-    return _compare(_summaries(results), theirs, "the published study")
 
 
 def compare(results: Results, others: Results) -> list[Comparison]:
@@ -94,6 +101,12 @@ def difference(ours: ArmSummary, theirs: ArmSummary) -> Interval:
     return Interval(gap, gap - half, gap + half, n, "Welch t")
 
 
+def summary_cell(s: ArmSummary) -> Cell:
+    """'.56 ± .05'; the number of seeds when pointed at."""
+    spread = f" ± {formatting.rate(s.std)}" if math.isfinite(s.std) else ""
+    return figure(formatting.rate(s.mean) + spread, s.mean, detail=f"n = {s.n}")
+
+
 def _compare(
     ours: Mapping[Arm, ArmSummary], theirs: Mapping[Arm, ArmSummary], where: str
 ) -> list[Comparison]:
@@ -105,6 +118,12 @@ def _compare(
             f"{example}"
         )
     return [Comparison(a, ours[a], theirs[a], difference(ours[a], theirs[a])) for a in shared]
+
+
+def _as_published(environment: str) -> str:
+    """Without the options of MysteryPath, of which the study's are not known."""
+    name, _, _ = environment.partition("[")
+    return name if name == "MysteryPath-Grid" else environment
 
 
 def _summaries(results: Results) -> dict[Arm, ArmSummary]:
@@ -124,8 +143,8 @@ def _row(c: Comparison) -> list[Cell]:
     return [
         word(c.arm[2]),
         word(bonus_label(c.arm[3])),
-        _summary(c.ours),
-        _summary(c.theirs),
+        summary_cell(c.ours),
+        summary_cell(c.theirs),
         figure(
             formatting.estimate(c.difference, 2, plus=True),
             c.difference.estimate,
@@ -133,8 +152,3 @@ def _row(c: Comparison) -> list[Cell]:
         ),
         Cell(c.agreement, c.agreement, bold=c.agreement == "differs"),
     ]
-
-
-def _summary(s: ArmSummary) -> Cell:
-    spread = f" ± {formatting.rate(s.std)}" if math.isfinite(s.std) else ""
-    return figure(formatting.rate(s.mean) + spread, s.mean, detail=f"n = {s.n}")

@@ -1,7 +1,7 @@
 """An estimate with an interval, and the ways to get one; Holm's correction for many questions.
 
 Which is used where, and how often each really covers the truth at n = 3, 5 and 10, is measured by
-`benchmarks/coverage.py` and stands in docs/statistics.md.
+`benchmarks/coverage.py` and stands in docs/concepts/statistics.md.
 """
 
 from __future__ import annotations

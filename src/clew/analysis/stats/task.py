@@ -101,7 +101,7 @@ def all_bonuses(group: Iterable[Task]) -> tuple[str, ...]:
 def logit(values: Values, edge: float = 0.005) -> Values:
     """Log odds of each seed; 0 and 1 are taken as `edge` away, half of a second decimal.
 
-    Where seeds reach 0 or 1, spreads on this scale depend on `edge` (docs/statistics.md).
+    Where seeds reach 0 or 1, spreads on this scale depend on `edge` (docs/concepts/statistics.md).
     """
     inside = np.clip(values, edge, 1 - edge)
     return np.log(inside / (1 - inside))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import time
 from json import dumps
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from rich.table import Table
+from tyro.conf import arg
 
 from clew import bonuses, envs, memory
 from clew.cli.output import console_for, say
@@ -15,6 +16,7 @@ from clew.cli.registry import register
 from clew.learner import Settings
 from clew.validate import known_names, positive_number, whole_number
 
+What = Annotated[Literal["train"], arg(metavar="{train}")]
 WORLDS = ("TinyReproduce", "MiniGrid-MemoryS13", "MysteryPath-Grid")
 
 
@@ -33,7 +35,7 @@ class Speed(NamedTuple):
 
 @register("bench")
 def bench(
-    what: Literal["train"],
+    what: What,
     /,
     environments: tuple[str, ...] = WORLDS,
     architectures: tuple[str, ...] = (),

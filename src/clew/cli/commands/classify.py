@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from json import dumps
 from pathlib import Path
+from textwrap import fill
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from clew import envs
 from clew.cli.classification_text import (
+    about_contrast,
     about_machine,
     about_profile,
     about_verdict,
     diagnosis_words,
     headline,
 )
+from clew.cli.output import console_for
 from clew.cli.parsing import Subject
 from clew.cli.registry import register
 from clew.envs.registry import hosted
 from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, examine, from_env, gallery
 from clew.machines import classify as decide
 from clew.machines.deciding.classify import POSTERIORS, Classification, notes, summary
-from clew.machines.deciding.examine import machine_summary
-from clew.machines.draw import FORMATS, to_file
+from clew.machines.deciding.contrasts import Contrast, confused, contrasts
+from clew.machines.deciding.examine import Examination, machine_summary
+from clew.machines.draw import STRIPS, draw_histories, to_file
 from clew.machines.formats import read
 from clew.machines.formats.text import Limits
 from clew.machines.model.ends import with_end
 from clew.machines.model.pomdp import End
-from clew.validate import BadInput, hint, listing, one_of
+from clew.validate import BadInput, hint, listing, one_of, printable
 
 DRAWN = 60
+"""States, at most, of a machine that is drawn."""
+GRAPHS = (".svg", ".pdf", ".dot")
+"""The endings of drawings of the machine; histories have those of `STRIPS`."""
 
 
 @register("classify")
@@ -42,7 +51,7 @@ def classify(
     options: tuple[str, ...] = (),
     limit: int = POSTERIORS,
     json: bool = False,
-    draw: Path | None = None,
+    draw: tuple[Path, ...] = (),
     machine: Path | None = None,
     end: End = "stops",
     renormalise: bool = False,
@@ -53,9 +62,10 @@ def classify(
         what: A file (.POMDP, .json), a POMDP of the gallery, or a world of `clew.envs`.
         options: Options of the POMDP or world, as NAME=VALUE; a world also has reward=, discount=.
         limit: Most posteriors to enumerate; a belief filter with more counts as not finite.
-        json: Print one JSON object instead of words.
-        draw: Write a picture of the machine that the answer rests on to this .svg, .pdf, .png or
-            .dot file.
+        json: Print one JSON object instead of words, with exact fractions.
+        draw: Files for pictures. .png: the pairs of histories that the answer names, as strips of
+            pictures; .gif: the same as a film; .svg, .pdf, .dot: the machine that the answer
+            rests on.
         end: What holds once an episode is over. stops: the step that ends it pays last, and every
             machine pays nothing afterwards. absorbing: terminal states are states like any other,
             where machines may still pay. hidden: the same, and the end cannot be seen.
@@ -63,8 +73,8 @@ def classify(
         machine: Check a reward machine of your own (.txt, .json): does it encode the reward, is it
             perfect, which histories does it confuse?
     """
-    if draw is not None:
-        one_of("draw's ending", draw.suffix.lower(), FORMATS)
+    for file in draw:
+        one_of("draw's ending", file.suffix.lower(), (*STRIPS, *GRAPHS))
     model = load(what, dict(_pair(text) for text in options), renormalise)
     if isinstance(model, RewardMachine):
         raise BadInput(f"{what!r} holds a machine without a POMDP: there is nothing to classify")
@@ -74,16 +84,17 @@ def classify(
     pomdp = model.pomdp if isinstance(model, PomdpRM) else model
     examined = examine(model) if isinstance(model, PomdpRM) else None
     answer = decide(pomdp, limit)
-    console = Console()
     if json:
         about = {"machine": machine_summary(examined)} if examined else {}
         print(dumps({**summary(answer), **about}, ensure_ascii=False, indent=2))
     else:
-        report(console, answer)
-        for line in ("", *about_machine(examined)) if examined else ():
-            console.print(escape(line), highlight=False)
-    if draw is not None:
-        _draw(draw, model.machine if isinstance(model, PomdpRM) else None, answer)
+        report(console_for(), answer, examined)
+    for file in draw:
+        if file.suffix.lower() in STRIPS:
+            own = confused(examined) if examined else []
+            draw_histories(answer, [*own, *contrasts(answer)], file)
+        else:
+            _draw(file, model.machine if isinstance(model, PomdpRM) else None, answer)
 
 
 def under(model: Pomdp | PomdpRM, end: End) -> Pomdp | PomdpRM:
@@ -128,41 +139,83 @@ def _with_machine(model: Pomdp | PomdpRM, path: Path) -> PomdpRM:
     return PomdpRM(model, Labelling.by_name(model, sorted(machine.propositions)), machine)
 
 
-def report(console: Console, answer: Classification) -> None:
+def report(console: Console, answer: Classification, examined: Examination | None = None) -> None:
     """The answers in words."""
+    if examined:
+        for line in about_machine(examined):
+            _say(console, line)
+        _histories(console, answer, confused(examined))
+        _say(console)
     pomdp = answer.pomdp
-    console.print(f"[bold]{escape(pomdp.name)}[/bold]")
-    console.print(escape(headline(answer)), highlight=False)
-    console.print()
-    console.print(
-        f"{len(pomdp.states):,} states, {len(pomdp.actions)} actions, "
-        f"{len(pomdp.observations)} observations, γ = {pomdp.discount}; {answer.beliefs}",
-        highlight=False,
+    _say(console, headline(answer), "bold")
+    _say(console)
+    _say(
+        console,
+        f"{pomdp.name}: {len(pomdp.states):,} states, {len(pomdp.actions)} actions, "
+        f"{len(pomdp.observations)} observations, γ = {pomdp.discount}; what a perfect memory may "
+        f"know of the state: {answer.beliefs}",
     )
     for note in notes(pomdp):
-        console.print(f"[dim]{escape(note)}[/dim]", highlight=False)
-    console.print()
+        _say(console, note, "dim")
+    _say(console)
     for line in about_verdict(answer):
-        console.print(escape(line), highlight=False)
+        _say(console, line)
+    _histories(console, answer, contrasts(answer))
     if answer.profile is not None:
-        console.print(_table(answer))
+        _say(console)
+        if answer.profile.total.pairs:
+            console.print(_table(answer))
         for line in about_profile(answer):
-            console.print(escape(line), highlight=False)
-    console.print()
+            _say(console, line)
+    _say(console)
     for line in diagnosis_words(answer):
-        console.print(escape(line), highlight=False)
+        _say(console, line)
+
+
+def _histories(console: Console, answer: Classification, pairs: Sequence[Contrast]) -> None:
+    for pair in pairs:
+        for line in about_contrast(answer, pair):
+            _say(console, line)
+    if pairs:
+        _say(console, "(--draw FILE.png draws these histories)", "dim")
+
+
+def _say(console: Console, line: str = "", style: str = "") -> None:
+    """A line, wrapped; what begins with blanks stays to the right."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    wrapped = fill(
+        printable(line.strip()),
+        console.width,
+        initial_indent=indent,
+        subsequent_indent=2 * indent,
+        break_on_hyphens=False,
+    )
+    console.print(Text(wrapped, style), highlight=False, soft_wrap=True)
+
+
+COLUMNS = ("pairs", "told apart at once", "supervised", "required", "both", "pooled")
+EXPLAINED = (
+    "told apart at once: the next step differs; supervised: every encoder keeps them apart; "
+    "required: no action is best for both; both: supervised and required; pooled: the machine "
+    "above confuses them"
+)
 
 
 def _table(answer: Classification) -> Table:
     assert answer.profile is not None
-    table = Table(title="pairs of posteriors that look the same")
+    table = Table(
+        title="Pairs of situations that look the same", caption=EXPLAINED, caption_justify="left"
+    )
     table.add_column("differ")
-    for column in ("pairs", "told apart at once", "supervised", "required", "both", "pooled"):
+    for column in COLUMNS:
         table.add_column(column, justify="right")
     rows = {"in anything": answer.profile.total}
     rows |= {f"only in {name}": tally for name, tally in answer.profile.variables.items()}
     for name, tally in rows.items():
-        table.add_row(escape(name), *(f"{count:,}" for count in vars(tally).values()))
+        if tally.pairs:
+            table.add_row(
+                escape(printable(name)), *(f"{count:,}" for count in vars(tally).values())
+            )
     return table
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from clew.cli import QUESTION
 from clew.cli.commands.report import write_page
 from clew.cli.next_steps import shown
-from clew.cli.output import EXIT_FAILED, say
+from clew.cli.output import EXIT_FAILED, console_for, say
 from clew.cli.registry import register
 from clew.cli.results_source import require_extra
 from clew.suite import find_suite
@@ -53,7 +53,7 @@ def demo(out: Path = Path("out"), workers: int | None = None, no_cache: bool = F
     from clew.suite.planning import group_by_program
 
     require_extra()
-    suite, console = find_suite("demo"), Console()
+    suite, console = find_suite("demo"), console_for()
     programs = group_by_program(suite)
     team = min(cores(), len(programs)) if workers is None else whole_number("workers", workers, 1)
     runs, seeds = len(suite.runs()), len(suite.blocks[0].seed_list)

@@ -6,11 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import Progress
 
 from clew.cli.commands.report import MARGIN
-from clew.cli.output import say
+from clew.cli.output import console_for, say
 from clew.cli.parsing import ResultsPath
 from clew.cli.registry import register
 from clew.cli.results_source import (
@@ -60,7 +59,7 @@ def export(
     require_extra("the export")
     from clew.analysis import export as files
 
-    console = Console()
+    console = console_for()
     with Progress(console=console, transient=True) as bars:
         options = TableOptions(baseline, lower, upper, score_range)
         contents = read_source(source, options, bars)

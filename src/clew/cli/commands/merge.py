@@ -39,7 +39,7 @@ def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
     from clew.probes.predictions import merge_registrations
 
     if into.exists() and source.resolve() == into.resolve():
-        raise BadInput(f"{str(source)!r} and {str(into)!r} are the same store")
+        raise BadInput(f"{str(source)!r} and {str(into)!r} are the same store; name two")
     theirs, ours = Store(source, read_only=True), Store(into)
     done = dataclasses.asdict(merge_stores(ours, theirs))
     done["predictions"], broken = merge_registrations(ours, theirs)
@@ -50,6 +50,8 @@ def merge(source: SourcePath, into: IntoPath, /, json: bool = False) -> None:
     for name, outcome in OUTCOMES.items():
         if done[name] and not json:
             say(console, f"{len(done[name])} {outcome}")
+    if not any(done.values()) and not json:
+        say(console, f"there is nothing in {str(source)!r} to copy")
     for name in ("conflicts", "damaged", "busy"):
         for line in done[name]:
             say(console, f"  {line}")

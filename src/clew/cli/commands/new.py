@@ -52,7 +52,10 @@ def new(kind: Kind, name: NewName, /, out: Path = Path(), package: bool = False)
     }
     for path in written:
         if path.exists():
-            raise BadInput(f"{str(path)!r} is there already, and nothing was written")
+            raise BadInput(
+                f"{str(path)!r} is there already, and nothing was written; choose another name or "
+                "--out"
+            )
     for path, text in written.items():
         write(path, lambda file, text=text: file.write(text.encode()), overwrite=False)
     console = console_for(False)
@@ -113,4 +116,7 @@ def _require_free(kind: str, name: str, module: str) -> None:
     if name in taken.names():
         raise BadInput(f"there is a {kind} {name!r} already; choose another name")
     if keyword.iskeyword(module) or importlib.util.find_spec(module) is not None:
-        raise BadInput(f"name={name!r} would need a module {module!r}, which is there already")
+        raise BadInput(
+            f"name={name!r} would need a module {module!r}, which Python has already; choose "
+            "another name"
+        )

@@ -12,6 +12,7 @@ from rich.progress import Progress
 from clew.cli.output import console_for, say
 from clew.cli.parsing import STANDARD_OUTPUT, JsonFile, ResultsPath
 from clew.cli.registry import register
+from clew.cli.reproduction import show_reproduction
 from clew.cli.results_source import (
     TableOptions,
     is_file_of_rows,
@@ -53,10 +54,12 @@ def report(
     """Write the answer of a store, or of a table of anyone's results, as one offline HTML page.
 
     A table is a .csv, .tsv, .jsonl or .parquet file with the columns environment, agent, bonus,
-    seed and score; docs/your-own-runs.md says more.
+    seed and score; docs/howto/results.md says more. `clew report paper` prints how far the
+    published study was reproduced, from runs that come with Clew: its claims and arms beside ours.
 
     Args:
         source: Folder of a store, or a file. Runs that are not finished are listed, and left out.
+            Or `paper`; then --out is a .md, .html, .csv, .tex, .png, .svg or .pdf file.
         against: Compare with the published numbers (`paper`), or with another store or file.
         out: File for the page; report.html in the store or beside the file if not given.
         json: Write the whole answer as JSON instead of the page: to FILE, or else to standard
@@ -70,6 +73,9 @@ def report(
         proof_seconds: Longest time to decide what the rewards supervise, if it is not known yet.
     """
     console = console_for(json is not None)
+    if source == Path(PAPER) and not source.exists():
+        show_reproduction(console, out)
+        return
     options = TableOptions(baseline, lower, upper, score_range)
     notes: list[str] = []
     if json is not None:

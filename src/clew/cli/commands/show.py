@@ -12,15 +12,15 @@ from rich.table import Table
 from clew.cli.output import console_for, say
 from clew.cli.parsing import RunName
 from clew.cli.registry import register
+from clew.cli.trust import untrusted
 from clew.envs.registry import hosted
-from clew.plugins import FLAG, modules_in_use
+from clew.plugins import FLAG
 from clew.store import RunFolder, Store, require, world_name
 from clew.store.canonical import JsonObject
 from clew.store.names import HASH
 from clew.store.state import RunState, inspect_run
 from clew.validate import BadInput, listing, whole_number
 
-GYMNASIUM = "gymnasium:"
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
 
@@ -78,7 +78,11 @@ def find_run(store: Store, asked: str) -> Path:
     near = difflib.get_close_matches(asked, folders, n=3, cutoff=0.3) or list(folders)[:3]
     raise BadInput(
         f"there is no run {asked!r} in {str(store.root)!r}"
-        + (f"; the nearest are {listing(near)}" if near else ", which is empty")
+        + (
+            f"; the nearest are {listing(near)}"
+            if near
+            else ", which is empty; `clew run` fills one"
+        )
     )
 
 
@@ -190,7 +194,12 @@ def _require_names(run: RunFolder) -> None:
     for kind in KINDS:
         name = config[kind]
         if kind == "environment" and hosted(name):
-            _require_trusted([name, *_wrappers(config.get("environment_options"))])
+            if found := untrusted(name, config.get("environment_options") or {}):
+                target, module = found
+                raise BadInput(
+                    f"to play, this run calls {target!r}, and code that a store names is not run "
+                    f"unless you name its module too; if you trust it: {FLAG} {module}"
+                )
         elif name not in REGISTRIES[kind].names():
             brought = run.provenance().get("from")
             whose = brought.get(kind) if isinstance(brought, dict) else None
@@ -198,24 +207,6 @@ def _require_names(run: RunFolder) -> None:
                 f"there is no {kind} {name!r} here, so there is no GIF; "
                 + (f"it is from {whose}: " if whose else "")
                 + f"install its package, or name its module, {FLAG} NAME"
-            )
-
-
-def _wrappers(options: object) -> list[str]:
-    given = options.get("wrappers") if isinstance(options, dict) else None
-    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
-
-
-def _require_trusted(targets: list[str]) -> None:
-    """Refuse `module:function`, and `gymnasium:PACKAGE:ID`, of modules that nobody has named."""
-    trusted = {"gymnasium.wrappers", *(module.name for module in modules_in_use())}
-    for target in targets:
-        module, _, _ = target.removeprefix(GYMNASIUM).rpartition(":")
-        module = module.partition(":")[0]
-        if module and module not in trusted:
-            raise BadInput(
-                f"to play, this run calls {target!r}, and code that a store names is not run "
-                f"unless you name its module too; if you trust it: {FLAG} {module}"
             )
 
 

@@ -11,9 +11,9 @@ from clew.cli.output import EXIT_FAILED, console_for, say
 from clew.cli.parsing import StorePath
 from clew.cli.progress import duration, progress_text
 from clew.cli.registry import register
-from clew.store import Store, count, scan
+from clew.store import Store, count
 from clew.store.canonical import JsonObject
-from clew.suite.progress import UnfinishedPack, unfinished
+from clew.suite.progress import UnfinishedPack, scan_running, unfinished
 
 SILENT = 60.0
 """Seconds without news after which it is said: the worker may compile, wait or be dead."""
@@ -31,7 +31,7 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
         json: Print one JSON object.
     """
     opened = Store(store, read_only=True)
-    rows = scan(opened, deep=deep)
+    rows = scan_running(opened, deep=deep)
     console, packs = console_for(json), list(unfinished(opened))
     print_runs(console, rows, count(rows), json, packs=[_plain(pack) for pack in packs])
     for pack in packs if not json else []:

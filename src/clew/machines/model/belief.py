@@ -98,7 +98,7 @@ class Filter:
 
     def __str__(self) -> str:
         if self.finite:
-            return f"{len(self.cells):,} posteriors"
+            return f"{len(self.cells):,} posterior{'s' * (len(self.cells) != 1)}"
         shown = ", ".join(map(str, self.growth[:12]))
         return f"not finite within {len(self.cells):,} posteriors; new at each depth: {shown}, …"
 

@@ -7,14 +7,20 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from clew.machines.exact.graphs import reached
 from clew.machines.exact.numbers import NumberLike, is_float, rational
 from clew.validate import BadInput, known_names
 
+if TYPE_CHECKING:  # worlds bring numpy, files do without
+    import numpy as np
+    from numpy.typing import NDArray
+
 Law = Mapping[str, NumberLike] | str
 """A distribution over names; a bare name is certain."""
+Film = Callable[[Sequence[int], Sequence[int]], "list[NDArray[np.uint8]]"]
+"""From the states of an episode and its history o₀ a₀ o₁ … to a picture of each state."""
 End = Literal["stops", "absorbing", "hidden"]
 """What a machine may do once an episode is over: see `clew.machines.model.ends`."""
 
@@ -63,6 +69,8 @@ class Pomdp:
     """Whether machines may pay in terminal states. Use `with_end` to change it."""
     draws: int = 0
     """From how many random draws the probabilities are; 0 where they are the world's own."""
+    film: Film | None = field(default=None, compare=False, repr=False)
+    """Pictures, where the world has them."""
 
     def __post_init__(self) -> None:
         _check_names(self)

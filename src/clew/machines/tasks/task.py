@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from clew.envs.registry import hosted
 from clew.machines.exact.numbers import meant_by
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
     from clew.machines.deciding.classify import Summary
+    from clew.machines.model.pomdp import Pomdp
 
 UNDECIDED = "undecided"
 
@@ -52,8 +54,16 @@ class TaskSpec:
     def command(self) -> str:
         """How to ask for the answer by hand."""
         chosen = {**self.options, "reward": self.reward, "discount": self.discount}
-        words = (f"{name}={json.dumps(value).strip(chr(34))}" for name, value in chosen.items())
+        words = (f"{name}={_word(value)}" for name, value in chosen.items())
         return f"clew classify {self.environment} --options {' '.join(words)}"
+
+
+def _word(value: object) -> str:
+    return (
+        ",".join(map(str, value))
+        if isinstance(value, list | tuple)
+        else (json.dumps(value).strip('"'))
+    )
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,8 @@ def decide(task: TaskSpec) -> TaskVerdict:
         refused = "; ".join(answer["reasons"])
     except BadInput as error:
         refused = str(error)
+        if hosted(task.environment):
+            refused += f"; by hand: {replace(task, reward='native').command}"
     with contextlib.suppress(BadInput):
         smaller = _smaller(task)
         if smaller:
@@ -98,9 +110,30 @@ def _answer(task: TaskSpec, instead: Mapping[str, object]) -> Summary:
     from clew.machines.deciding.classify import classify, summary
     from clew.machines.worlds import from_env
 
+    if hosted(task.environment):
+        return summary(classify(_hosted(task)))
     world = envs.make(task.environment, **{**task.options, **instead})
     reward = _reward(task)
     return summary(classify(from_env(world, reward=reward, discount=task.discount)))
+
+
+def _hosted(task: TaskSpec) -> Pomdp:
+    """A Gymnasium environment, which may fail in ways of its own."""
+    from clew.machines.worlds import from_env
+
+    paid = {event for event, price in (task.prices or {}).items() if price}
+    if task.reward != "native" or paid - {"reward"}:
+        raise BadInput(
+            "of a Gymnasium environment, the reward that it pays itself (native) can be decided; "
+            f"what {task.reward!r} pays is judged when an episode has ended"
+        )
+    options: dict[str, Any] = {**task.options, "discount": task.discount}
+    try:
+        return from_env(task.environment, **options)
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"{task.environment} failed ({type(error).__name__}: {error})") from error
 
 
 def _reward(task: TaskSpec) -> str | dict[str, float]:
@@ -122,5 +155,7 @@ def _smaller(task: TaskSpec) -> dict[str, object]:
     from clew import envs
     from clew.machines.worlds import smaller
 
+    if hosted(task.environment):
+        return {}
     chosen = smaller(envs.make(task.environment, **task.options), _reward(task))
     return {name: value for name, value in chosen.items() if task.options.get(name) != value}

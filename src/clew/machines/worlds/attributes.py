@@ -21,11 +21,12 @@ IGNORED = (FunctionType, BuiltinFunctionType, MethodType, ModuleType, type)
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 UNSEEN = ("render", "screen", "window", "clock", "surface", "metadata", "spec", "viewer", "font")
 """Beginnings of names that have to do with pictures, not with what happens."""
+REST = "rest"
 PLAIN = (bool, int, float, str, np.integer, np.floating, np.bool_)
 
 
 class Attributes:
-    """Every plain attribute is a latent variable; all others together are one, `rest`."""
+    """Every plain attribute is a latent variable; all others together are one, `REST`."""
 
     def __init__(self, env: Env):
         self.clocks = tuple(sorted(_clocks(env)))
@@ -42,7 +43,7 @@ class Attributes:
             else:
                 rest.append((name, fingerprint(value)))
         digest = hashlib.blake2b(repr(rest).encode(), digest_size=8).hexdigest() if rest else ""
-        return {**named, "rest": digest}
+        return {**named, REST: digest}
 
 
 def fingerprint(value: Any, inside: tuple[int, ...] = ()) -> Hashable:

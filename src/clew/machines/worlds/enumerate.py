@@ -9,9 +9,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, rational, summed
-from clew.machines.model.pomdp import Begin, Branch, Pomdp
+from clew.machines.model.pomdp import Begin, Branch, Film, Pomdp
 from clew.validate import BadInput, whole_number
 
 S = TypeVar("S")
@@ -55,6 +57,10 @@ class Walker(abc.ABC, Generic[S]):
         """What an observation that is a symbol is called."""
         self.retraced = (EPISODES, RETRACED)
         """Random episodes that are compared with the finished table, and for how many steps."""
+        self.way_out = ""
+        """What to do where states with equal variables behave differently."""
+        self.picture: Callable[[S], np.ndarray] | None = None
+        """Of a state, for people; None if there is none."""
 
     @abc.abstractmethod
     def step(self, states: Sequence[S]) -> list[list[list[tuple[Taken, S]]]]:
@@ -137,6 +143,7 @@ class _Table(Generic[S]):
                 raise BadInput(
                     f"latent variables are too few: states with {shown} behave differently; the "
                     "reward, or a step, depends on something else, such as the time or the past"
+                    f"{self.walker.way_out}"
                 )
         return rows
 
@@ -182,7 +189,34 @@ def _pomdp(table: _Table[S], begins: Sequence[First[S]], discount: Fraction, nam
         terminal=frozenset(range(len(table.rows), len(index) + 1)),
         variables={v: (*(key[i] for _, key in index), END) for i, v in enumerate(walker.names)},
         name=name or "world",
+        film=_film(table, begins, index),
     )
+
+
+def _film(
+    table: _Table[S], begins: Sequence[First[S]], index: Mapping[tuple[str, Key], int]
+) -> Film | None:
+    """Play an episode again; once it is over, its last picture stays."""
+    walker, picture = table.walker, table.walker.picture
+    if picture is None:
+        return None
+
+    def film(states: Sequence[int], history: Sequence[int]) -> list[np.ndarray]:
+        first = (states[0], history[0])
+        now = next(b.state for b in begins if (index["on", b.key], b.observation) == first)
+        shown, over = [picture(now)], False
+        for place, action, seen in zip(states[1:], history[1::2], history[2::2], strict=True):
+            for taken, after in () if over else walker.step([now])[0][action]:
+                # where the end is hidden, ended states have other numbers: they are not compared
+                same = taken.ended or index["on", taken.key] == place
+                ends = place >= len(table.rows)
+                if same and (taken.ended, taken.observation) == (ends, seen):
+                    now, over = after, taken.ended
+                    break
+            shown.append(picture(now))
+        return shown
+
+    return film
 
 
 def _called(mode: str, key: Key) -> str:

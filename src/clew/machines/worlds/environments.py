@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.util
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.worlds.enumerate import StateVariables
-from clew.validate import BadInput
+from clew.validate import BadInput, known_names
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -78,6 +79,8 @@ def outlasts(pomdp: Pomdp, steps: int) -> bool:
 
 READING = ("seeds", "reward", "discount", "limit", "name")
 """Options of `from_gym`; all others are the environment's own."""
+TRAINING = ("success_return", "success_key", "obs_scale", "latents", "vector", "max_episode_steps")
+"""Options of `clew.envs.hosted.host` that change nothing of what is decided."""
 
 
 def _hosted(
@@ -89,12 +92,31 @@ def _hosted(
     from clew.envs.hosted.recipe import Recipe, imported
 
     reading = {key: options[key] for key in READING if key in options}
-    rest = {key: value for key, value in options.items() if key not in READING}
-    state = rest.pop("state", None)
-    wrappers = rest.pop("wrappers", ())
-    wrappers = (wrappers,) if isinstance(wrappers, str) else tuple(wrappers)
+    rest = {key: options[key] for key in options if key not in (*READING, *TRAINING)}
+    state, knowledge = rest.pop("state", None), rest.pop("knowledge", None)
+    wrappers, keys = (_listed(rest.pop(key, ())) for key in ("wrappers", "keys"))
     recipe = Recipe(name, tuple(sorted(rest.items())), wrappers)
-    return recipe(), reading, imported(str(state)) if state is not None else latent
+    env = recipe()
+    if "rgb_array" in env.metadata.get("render_modes", ()) and env.render_mode is None:
+        with contextlib.suppress(BadInput):  # a function need not take it
+            env = recipe("rgb_array")
+    if keys or knowledge:
+        env = _seen(name, env, keys, knowledge)
+    return env, reading, imported(str(state)) if state is not None else latent
+
+
+def _listed(value: str | Iterable[str]) -> tuple[str, ...]:
+    return tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+
+
+def _seen(name: str, env: Env, keys: Sequence[str], knowledge: str | None) -> Env:
+    """With the parts of a Dict observation that an agent sees."""
+    from gymnasium.spaces import Dict
+    from gymnasium.wrappers import FilterObservation
+
+    parts = list(env.observation_space) if isinstance(env.observation_space, Dict) else []
+    known_names(f"key of the observations of {name}", (*keys, *_listed(knowledge or ())), parts)
+    return FilterObservation(env, [key for key in keys or parts if key != knowledge])
 
 
 def smaller(env: Environment, reward: str | Mapping[str, float]) -> Mapping[str, object]:

@@ -20,7 +20,7 @@ import numpy as np
 from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, rational, summed
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
-from clew.machines.worlds.attributes import Attributes, generators
+from clew.machines.worlds.attributes import REST, Attributes, generators
 from clew.machines.worlds.chance import CannotEnumerateError, Oracle, outcomes
 from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
 from clew.validate import BadInput, one_of, whole_number
@@ -63,6 +63,8 @@ def from_gym(
     pomdp = walk(walker, begins, discount, limit, name or _name(env))
     varied = {v: values for v, values in pomdp.variables.items() if len(set(values[:-1])) > 1}
     notes = (*pomdp.notes, *walker.notes())
+    if variables is None and REST in varied:
+        notes = (*notes, f"{REST}: all attributes but numbers and words; state= can name them")
     return replace(pomdp, variables=varied, notes=notes, draws=walker.draws)
 
 
@@ -88,6 +90,11 @@ class GymWalker(Walker["Env"]):
         self.retraced = (4, 20)  # copies are slow
         self.generator = getattr(env.unwrapped, "np_random", None)  # which makes it, where it can
         self.left_out = getattr(variables, "clocks", ())
+        self.way_out = (
+            "; name more of them (state=module:function), or, where rewards shrink with time, look "
+            "at their sign (reward=sign)"
+        )
+        self.picture = _picture if env.render_mode == "rgb_array" else None
 
     def begin(self, seeds: int | Sequence[int] | None) -> list[First[Env]]:
         """Every way an episode can begin."""
@@ -96,6 +103,11 @@ class GymWalker(Walker["Env"]):
             seen = {(_symbol(obs), self.key(env)) for (obs, env), _ in ways}
             plain = [deepcopy(self.env) for _ in range(RESETS)]
             if any((_symbol(env.reset()[0]), self.key(env)) not in seen for env in plain):
+                if self.draws:
+                    raise BadInput(
+                        f"{self.env} begins in more ways than {SEEDS:,} seeds show, because "
+                        f"{self.why}; only an environment with few states can be decided"
+                    )
                 raise BadInput(
                     f"{self.env} begins in ways that its np_random does not decide; let it draw "
                     "from self.np_random, or say which seeds to walk (seeds=1000)"
@@ -123,6 +135,8 @@ class GymWalker(Walker["Env"]):
                 f"more often than {share:.1%} of the time is missed with a chance of less than "
                 f"1 in {MISSED}"
             )
+        if "a0" in self.actions:
+            yield "a0, a1, … are actions and o0, o1, … observations, by their numbers"
         if self.limit:
             yield f"the time limit of {self.limit:,} steps is left out"
         if self.left_out:
@@ -184,6 +198,13 @@ class GymWalker(Walker["Env"]):
             raise CannotEnumerateError("it draws from a generator other than its np_random")
         if getattr(copy.unwrapped, "_np_random", None) is None:
             raise CannotEnumerateError("it has no np_random")
+
+
+def _picture(env: Env) -> np.ndarray:
+    try:
+        return np.asarray(deepcopy(env).render(), np.uint8)  # what it draws with is not copied
+    except Exception as error:
+        raise BadInput(f"{env} cannot be drawn ({type(error).__name__}: {error})") from error
 
 
 def _own_generator(way: tuple[Any, Env]) -> tuple[Any, Env]:

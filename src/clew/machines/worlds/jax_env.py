@@ -56,7 +56,7 @@ class JaxWalker(Walker[State]):
 
     def __init__(self, env: Environment, variables: StateVariables, prices: np.ndarray):
         super().__init__(variables, env.action_names, env.horizon - 1)
-        self.env = env
+        self.env, self.picture = env, env.picture
         self.prices = [meant_by(float(price)) for price in prices]
         key = jax.random.key(0)
         every = jax.vmap(lambda state, action, key: env.step(state, action, key), (None, 0, None))

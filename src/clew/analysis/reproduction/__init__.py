@@ -1,0 +1,18 @@
+"""The published study, as far as it was trained again: every arm, and every claim, beside ours."""
+
+from clew.analysis.reproduction.claims import CLAIMS, Claim, Judged, judge
+from clew.analysis.reproduction.tables import compared, overview, tables
+from clew.analysis.reproduction.trained import TrainedArm, read_trained, results_folder
+
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "Judged",
+    "TrainedArm",
+    "compared",
+    "judge",
+    "overview",
+    "read_trained",
+    "results_folder",
+    "tables",
+]

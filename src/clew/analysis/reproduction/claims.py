@@ -1,0 +1,122 @@
+"""The paper's claims as differences between two arms, and whether our runs bear them out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from clew.analysis.report.comparison import Arm, ArmSummary, difference
+from clew.analysis.reproduction.trained import Reading, TrainedArm
+from clew.analysis.stats.effects import MARGIN
+from clew.analysis.stats.intervals import Interval
+
+Direction = Literal["above", "below", "like"]
+Outcome = Literal["holds", "does not hold", "open"]
+
+
+class Claim(NamedTuple):
+    """The first arm's success is above, below, or like the second's."""
+
+    name: str
+    says: str
+    first: Arm
+    second: Arm
+    expected: Direction
+
+    def outcome(self, found: Interval) -> Outcome:
+        """By the 95% interval of the difference; like: inside plus or minus 0.05."""
+        if not found.known:
+            return "open"
+        if self.expected == "like":
+            inside, excluded = found.within(MARGIN), found.excludes(0)
+            return "holds" if inside else "does not hold" if excluded else "open"
+        sign = 1 if self.expected == "above" else -1
+        low, high = sorted((sign * found.low, sign * found.high))
+        return "holds" if low > 0 else "does not hold" if high < MARGIN else "open"
+
+
+def _bonus(name: str, says: str, task: tuple[str, str], memory: str, expected: Direction) -> Claim:
+    """E3B against no bonus."""
+    return Claim(name, says, (*task, memory, "e3b"), (*task, memory, "none"), expected)
+
+
+def _penalty(says: str, memory: str) -> Claim:
+    """A penalty against none, both without a bonus."""
+    return Claim("penalty", says, (PATH, "penalty", memory, "none"), (*PATH_SPARSE, memory, "none"),
+                 "below")  # fmt: skip
+
+
+PATH = "MysteryPath-Grid"
+PATH_SPARSE, PATH_PENALTY = (PATH, "sparse"), (PATH, "penalty")
+PATH_ALIGNED, PATH_DISTRACTOR = (PATH, "aligned"), (PATH, "distractor")
+S13_SPARSE, TINY_DENSE = ("MiniGrid-MemoryS13", "sparse"), ("TinyReproduce", "dense")
+ALIGNED = "where the reward supervises memory, E3B harms"
+CLAIMS = (
+    _bonus("amplification", "E3B lifts RetNet on MysteryPath", PATH_SPARSE, "RetNet", "above"),
+    _bonus("amplification", "E3B hardly lifts GRU on MysteryPath", PATH_SPARSE, "GRU", "like"),
+    _bonus("memoryless", "E3B lowers Memoryless on MysteryPath", PATH_SPARSE,
+           "Memoryless", "below"),
+    _penalty("a penalty for falls ends RetNet's learning", "RetNet"),
+    _penalty("a penalty for falls ends GRU's learning", "GRU"),
+    _bonus("penalty", "E3B rescues RetNet from the penalty", PATH_PENALTY, "RetNet", "above"),
+    _bonus("aligned", f"{ALIGNED} RetNet", PATH_ALIGNED, "RetNet", "below"),
+    _bonus("aligned", f"{ALIGNED} GRU", PATH_ALIGNED, "GRU", "below"),
+    _bonus("distractor", "a useless dense reward leaves RetNet E3B's gain", PATH_DISTRACTOR,
+           "RetNet", "above"),
+    _bonus("equalisation", "E3B lifts GRU on MemoryS13", S13_SPARSE, "GRU", "above"),
+    Claim("equalisation", "E3B brings GRU to where Mamba-2 is on MemoryS13",
+          (*S13_SPARSE, "GRU", "e3b"), (*S13_SPARSE, "Mamba-2", "e3b"), "like"),
+    _bonus("null", "E3B changes nothing on TinyReproduce", TINY_DENSE, "GRU", "like"),
+)  # fmt: skip
+"""Of the paper's text, in its order. Its claims P1 to P6 are about probes of trained agents."""
+
+
+class UnderReading(NamedTuple):
+    """A claim, as far as one reading was trained."""
+
+    reading: Reading
+    steps: int
+    difference: Interval
+    outcome: Outcome
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """A claim, as published and under every reading that was trained for long enough."""
+
+    claim: Claim
+    published: Interval
+    found: tuple[UnderReading, ...]
+
+    @property
+    def outcome(self) -> str:
+        """In a word or two, over all readings."""
+        outcomes = {each.outcome for each in self.found}
+        if not outcomes:
+            return "not trained"
+        if {"holds", "does not hold"} <= outcomes:
+            return "depends on the reading"
+        return min(outcomes, key=("holds", "does not hold", "open").index)
+
+
+def judge(
+    claim: Claim, trained: Sequence[TrainedArm], published: Mapping[Arm, ArmSummary]
+) -> Judged:
+    """Both arms over the same evaluations; readings at least half as long as the longest."""
+    firsts = [each for each in trained if each.arm == claim.first]
+    found: list[UnderReading] = []
+    for first in firsts:
+        like = first.reading if claim.second[3] != "none" else first.reading.without_bonus
+        for second in trained:
+            if second.arm == claim.second and second.reading == like:
+                evaluations = min(first.evaluations, second.evaluations)
+                gap = difference(first.summary(evaluations), second.summary(evaluations))
+                steps = first.period * evaluations
+                found.append(UnderReading(first.reading, steps, gap, claim.outcome(gap)))
+    longest = max((each.steps for each in found), default=0)
+    return Judged(
+        claim,
+        difference(published[claim.first], published[claim.second]),
+        tuple(each for each in found if 2 * each.steps >= longest),
+    )

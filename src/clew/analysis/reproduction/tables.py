@@ -1,0 +1,176 @@
+"""The reproduction in one line, and as three tables: claims, arms, and readings of the bonus."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from clew.analysis import formatting
+from clew.analysis.names import bonus_label, task_label
+from clew.analysis.report.comparison import (
+    Arm,
+    ArmSummary,
+    Comparison,
+    difference,
+    published_summaries,
+    summary_cell,
+)
+from clew.analysis.reproduction.claims import CLAIMS, Judged, UnderReading, judge
+from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS, TrainedArm
+from clew.analysis.stats.intervals import Interval
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
+from clew.store.names import listed
+
+
+def overview(trained: Sequence[TrainedArm]) -> list[str]:
+    """What came out, for someone who reads no further."""
+    published = published_summaries()
+    judged = Counter(judge(claim, trained, published).outcome for claim in CLAIMS)
+    whole = [each for each in trained if each.whole]
+    agreement = Counter(compared(each, published).agreement for each in whole)
+    counted = listed(f"{number} {_SHORT[outcome]}" for outcome, number in judged.most_common())
+    arms = len({each.arm for each in whole})
+    return [
+        f"Of {len(CLAIMS)} claims of the paper about success, {counted}.",
+        f"{arms} of its {len(published)} arms were trained to the end, some under several readings "
+        f"of what it leaves open: {agreement['agrees']} agree with the published figure by a 95% "
+        f"interval, {agreement['differs']} differ.",
+    ]
+
+
+_SHORT = {
+    "holds": "hold",
+    "does not hold": "do not",
+    "depends on the reading": "depend on how it is read",
+    "open": "open (too few seeds)",
+    "not trained": "not trained yet",
+}
+
+
+def tables(trained: Sequence[TrainedArm]) -> list[Grid]:
+    """Claims, arms, readings."""
+    published = published_summaries()
+    return [
+        _claims([judge(claim, trained, published) for claim in CLAIMS]),
+        _arms(trained, published),
+        _readings(trained),
+    ]
+
+
+def compared(each: TrainedArm, published: Mapping[Arm, ArmSummary]) -> Comparison:
+    """An arm beside the published one."""
+    ours, theirs = each.summary(), published[each.arm]
+    return Comparison(each.arm, ours, theirs, difference(ours, theirs))
+
+
+def _claims(judged: Sequence[Judged]) -> Grid:
+    def rows(each: Judged) -> list[list[Cell]]:
+        first = [word(each.claim.says), _gap(each.published), word(each.outcome)]
+        if not each.found:
+            return [[*first, *[EMPTY] * 4]]
+        head = [first, *[[EMPTY] * 3] * (len(each.found) - 1)]
+        return [h + _under(one) for h, one in zip(head, each.found, strict=True)]
+
+    names = dict.fromkeys(each.claim.name for each in judged)
+    found, sections = in_sections(
+        (name, [row for each in judged if each.claim.name == name for row in rows(each)])
+        for name in names
+    )
+    return Grid(
+        name="claims",
+        caption="The paper's claims: differences in success [95%, Welch], published and ours",
+        columns=("claim", "published", "here", "reading", "M steps", "ours", "so"),
+        rows=found,
+        sections=sections,
+        note="Both arms over the same evaluations, so a claim can be judged before the study's "
+        "budget is over. 'Hardly' and 'nothing' hold where the interval lies within ±0.05. "
+        f"{DETAILS} stands for {DETAILS_OPTIONS}. Probes (P1 to P6) have not been trained.",
+    )
+
+
+def _arms(trained: Sequence[TrainedArm], published: Mapping[Arm, ArmSummary]) -> Grid:
+    def row(each: TrainedArm) -> list[Cell]:
+        beside = compared(each, published)
+        end = word(beside.agreement) if each.whole else word("not to the end")
+        return [
+            word(each.arm[2]),
+            word(bonus_label(each.arm[3])),
+            word(str(each.reading)),
+            _steps(each.steps),
+            summary_cell(beside.ours),
+            summary_cell(beside.theirs),
+            _gap(beside.difference) if each.whole else EMPTY,
+            end,
+        ]
+
+    ordered = sorted(trained, key=lambda each: (not each.whole, list(published).index(each.arm)))
+    tasks = dict.fromkeys(each.arm[:2] for each in ordered)
+    rows, sections = in_sections(
+        (task_label(*task), [row(each) for each in ordered if each.arm[:2] == task])
+        for task in tasks
+    )
+    return Grid(
+        name="arms",
+        caption="Every arm that was trained beside the published one: mean ± std over seeds of the "
+        "tail mean, difference [95%, Welch]",
+        columns=("memory", "bonus", "reading", "M steps", "ours", "published", "difference", ""),
+        rows=rows,
+        sections=sections,
+        left=3,
+        note=f"Arms not listed have not been trained. {DETAILS} stands for {DETAILS_OPTIONS}.",
+    )
+
+
+def _readings(trained: Sequence[TrainedArm]) -> Grid:
+    def default(of: TrainedArm) -> TrainedArm | None:
+        plain = of.reading.without_bonus
+        found = (e for e in trained if e.arm == of.arm and e.reading == plain)
+        return next((e for e in found if e.evaluations >= of.evaluations), None)
+
+    rows: list[list[Cell]] = []
+    for each in trained:
+        beside = default(each)
+        if each.arm[3] == "none" or beside is None or beside is each:
+            continue
+        then = beside.summary(each.evaluations)
+        ours = each.summary()
+        rows.append(
+            [
+                word(task_label(*each.arm[:2])),
+                word(each.arm[2]),
+                word(str(dataclasses.replace(each.reading, environment_options=""))),
+                _steps(each.steps),
+                summary_cell(ours),
+                summary_cell(then),
+                _gap(difference(ours, then)),
+                figure(formatting.rate(each.late_bonus), each.late_bonus),
+            ]
+        )
+    return Grid(
+        name="readings",
+        caption="Readings of the bonus beside its defaults, over the same evaluations",
+        columns=("task", "memory", "reading", "M steps", "ours", "defaults then", "difference",
+                 "late bonus"),
+        rows=rows,
+        left=3,
+        note="Late bonus: normalised, a step, over the final fifth of the evaluations.",
+    )  # fmt: skip
+
+
+def _under(one: UnderReading) -> list[Cell]:
+    return [
+        word(str(one.reading)),
+        _steps(one.steps),
+        _gap(one.difference),
+        Cell(one.outcome, one.outcome, bold=one.outcome == "does not hold"),
+    ]
+
+
+def _gap(interval: Interval) -> Cell:
+    text = formatting.estimate(interval, 2, plus=True)
+    return figure(text, interval.estimate, detail=interval.why_not)
+
+
+def _steps(steps: int) -> Cell:
+    return figure(f"{steps / 1e6:.1f}", steps)

@@ -1,0 +1,110 @@
+"""What was trained of the study: `results/` of the repository, which wheels bring along."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import clew
+from clew.analysis.published import STEPS
+from clew.analysis.report.comparison import Arm, ArmSummary
+from clew.analysis.results import ARM
+from clew.metrics import tail_mean
+from clew.validate import BadInput
+
+DETAILS, DETAILS_OPTIONS = "three details", "layers=2 max_score=100 last_pairs=false"
+"""Of E3B; the suite `paper` has them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How the study was read, where its paper leaves it open: `name=value`, empty for defaults."""
+
+    environment_options: str
+    bonus_options: str
+    settings: str
+    knobs: str
+
+    def __str__(self) -> str:
+        text = ", ".join(filter(None, dataclasses.astuple(self))) or "defaults"
+        return text.replace(DETAILS_OPTIONS, DETAILS)
+
+    @property
+    def without_bonus(self) -> Reading:
+        """The same, of a run without a bonus."""
+        return Reading(self.environment_options, "", self.settings, "")
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainedArm:
+    """The runs of an arm under one reading."""
+
+    arm: Arm
+    reading: Reading
+    curves: tuple[np.ndarray, ...]
+    """A run's share of successes at each evaluation; equally many of each."""
+    period: int
+    """Environment steps from one evaluation to the next."""
+    late_bonus: float
+    """The normalised bonus a step, over the final fifth."""
+
+    @property
+    def evaluations(self) -> int:
+        """Of each run."""
+        return len(self.curves[0])
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of each run."""
+        return self.period * self.evaluations
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was trained as long as the study's, but for part of an evaluation period."""
+        return self.steps > STEPS[self.arm[0]] - self.period
+
+    def summary(self, evaluations: int | None = None) -> ArmSummary:
+        """Of the tail means, as they were after so many evaluations."""
+        tails = np.array([tail_mean(curve[:evaluations]) for curve in self.curves])
+        std = float(tails.std(ddof=1)) if len(tails) > 1 else np.nan
+        return ArmSummary(float(tails.mean()), std, len(tails))
+
+
+def results_folder() -> Path:
+    """Where runs of the study are kept: beside the package, or in the repository it is run from."""
+    package = Path(clew.__file__).parent
+    for folder in (package / "results", package.parent.parent / "results"):
+        if (folder / "runs.csv").is_file():
+            return folder
+    raise BadInput(
+        "the runs of the study are not installed; reinstall clew, or clone its repository"
+    )
+
+
+def read_trained(folder: Path) -> list[TrainedArm]:
+    """Every arm under every reading; of a run that was trained twice, the longer."""
+    fields = [field.name for field in dataclasses.fields(Reading)]
+    runs = pd.read_csv(folder / "runs.csv", keep_default_na=False)
+    curves = pd.read_csv(folder / "curves.csv").set_index("run")
+    found: list[TrainedArm] = []
+    for key, rows in runs.groupby([*ARM, *fields], sort=False):
+        longest = rows[rows["steps"] == rows["steps"].max()].drop_duplicates("seed")
+        mine = curves.loc[longest["run"].tolist()]
+        found.append(
+            TrainedArm(
+                arm=(str(key[0]), str(key[1]), str(key[2]), str(key[3])),
+                reading=Reading(*(str(each) for each in key[len(ARM) :])),
+                curves=tuple(
+                    np.array(str(text).split(), float) / episodes
+                    for text, episodes in zip(
+                        mine["successes"], mine["evaluation_episodes"], strict=True
+                    )
+                ),
+                period=int(mine["evaluation_steps"].iloc[0]),
+                late_bonus=float(pd.to_numeric(longest["late_bonus"]).mean()),
+            )
+        )
+    return found

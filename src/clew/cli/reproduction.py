@@ -1,0 +1,80 @@
+"""`clew report paper`: how far the published study was reproduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from clew.cli.output import say
+from clew.cli.results_source import require_extra
+from clew.store.atomic import write
+from clew.validate import BadInput
+
+if TYPE_CHECKING:
+    from clew.analysis.reproduction import TrainedArm
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def show_reproduction(console: Console, out: Path | None) -> None:
+    """Print the claims and the arms; write all tables, or the picture, to `out`."""
+    require_extra("the reproduction")
+    from clew.analysis.figures.reproduction import reproduction
+    from clew.analysis.reproduction import overview, read_trained, results_folder, tables
+    from clew.analysis.tables.grid import FORMATS
+
+    suffix = out.suffix.lower() if out else ""
+    if out and suffix not in PICTURES and suffix[1:] not in FORMATS:
+        known = ", ".join([*(f".{name}" for name in FORMATS), *PICTURES])
+        raise BadInput(f"--out {str(out)!r} is none of {known}; `clew report paper` writes those")
+    trained = read_trained(results_folder())
+    for line in _lines(trained):
+        say(console, line)
+    if out is None:
+        return
+    if suffix in PICTURES:
+        figure = reproduction(trained)
+        write(out, lambda file: figure.savefig(file, format=suffix[1:]))
+    else:
+        grids = (FORMATS[suffix[1:]](grid) for grid in tables(trained))
+        text = "\n".join([*overview(trained), "", *grids])
+        write(out, lambda file: file.write(text.encode()))
+    say(console, f"written: {out}")
+
+
+def _lines(trained: Sequence[TrainedArm]) -> Iterator[str]:
+    """What came out, every claim, and every arm that was trained to the end."""
+    from clew.analysis import formatting
+    from clew.analysis.names import bonus_label, task_label
+    from clew.analysis.report.comparison import published_summaries
+    from clew.analysis.reproduction import CLAIMS, compared, judge, overview
+    from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS
+
+    published = published_summaries()
+    yield from overview(trained)
+    yield "\nClaims, as differences in success [95%]"
+    for claim in CLAIMS:
+        found = judge(claim, trained, published)
+        yield f"{claim.says}: {found.outcome.upper()}"
+        yield f"    published {formatting.estimate(found.published, 2, plus=True)}"
+        for each in found.found:
+            gap = formatting.estimate(each.difference, 2, plus=True)
+            yield f"    ours      {gap} at {each.steps / 1e6:.1f} M steps, {each.reading}"
+    yield "\nArms that were trained to the end: ours and published, mean ± std over seeds"
+    whole = sorted((e for e in trained if e.whole), key=lambda e: list(published).index(e.arm))
+    for each in whole:
+        result = compared(each, published)
+        name = f"{task_label(*each.arm[:2])}, {each.arm[2]}, {bonus_label(each.arm[3])}"
+        ours, theirs = (
+            f"{formatting.rate(s.mean)} ± {formatting.rate(s.std)}"
+            for s in (result.ours, result.theirs)
+        )
+        yield f"{name:30} {ours}  {theirs}  {result.agreement:8} {each.reading}"
+    yield f"\n{DETAILS}: {DETAILS_OPTIONS}. docs/reproduction.md discusses the readings."
+    yield (
+        f"{len(trained) - len(whole)} more arms were stopped earlier: clew report paper --out "
+        "paper.md has all; --out paper.png draws them"
+    )

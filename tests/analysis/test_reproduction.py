@@ -1,0 +1,135 @@
+"""What was trained of the published study: the tables say what the files in `results/` say."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from clew.analysis.report.comparison import published_summaries
+from clew.analysis.reproduction import (
+    CLAIMS,
+    Claim,
+    TrainedArm,
+    judge,
+    overview,
+    read_trained,
+    results_folder,
+    tables,
+)
+from clew.analysis.stats.intervals import Interval
+from clew.cli.commands.report import report
+from clew.validate import BadInput
+
+ARM = ("MysteryPath-Grid", "sparse", "RetNet", "e3b")
+
+
+@pytest.fixture(scope="module")
+def trained() -> list[TrainedArm]:
+    return read_trained(results_folder())
+
+
+def tails_by_hand(**wanted: str) -> list[float]:
+    """From the text of the files: the last fifth of the longest runs' successes."""
+    with (results_folder() / "runs.csv").open() as file:
+        runs = [r for r in csv.DictReader(file) if all(r[k] == v for k, v in wanted.items())]
+    longest = max(int(r["steps"]) for r in runs)
+    numbers = {r["run"] for r in runs if int(r["steps"]) == longest}
+    with (results_folder() / "curves.csv").open() as file:
+        curves = [row for row in csv.DictReader(file) if row["run"] in numbers]
+    found = []
+    for row in curves:
+        successes = [int(word) for word in row["successes"].split()]
+        last = successes[-max(1, round(len(successes) / 5)) :]
+        found.append(sum(last) / len(last) / int(row["evaluation_episodes"]))
+    return found
+
+
+def of(trained: list[TrainedArm], arm: tuple[str, ...], reading: str) -> TrainedArm:
+    (found,) = (e for e in trained if e.arm == arm and str(e.reading) == reading)
+    return found
+
+
+def test_an_arm_is_what_its_runs_say(trained: list[TrainedArm]) -> None:
+    options = {"environment_options": "show_goal=true", "bonus_options": "", "knobs": ""}
+    names = dict(zip(("environment", "reward", "architecture", "bonus"), ARM, strict=True))
+    tails = tails_by_hand(**names, **options)
+    found = of(trained, ARM, "show_goal=true")
+    assert found.whole
+    summary = found.summary()
+    assert summary.n == len(tails) == 5
+    assert summary.mean == pytest.approx(statistics.mean(tails), abs=0.003)
+    assert summary.std == pytest.approx(statistics.stdev(tails), abs=0.003)
+
+
+def test_every_run_that_is_the_longest_of_its_arm_counts(trained: list[TrainedArm]) -> None:
+    assert len({(e.arm, e.reading) for e in trained}) == len(trained)
+    for each in trained:
+        assert {len(curve) for curve in each.curves} == {each.evaluations}
+        assert each.arm in published_summaries()
+
+
+def test_a_claim_is_judged_over_the_same_evaluations(trained: list[TrainedArm]) -> None:
+    claim = next(c for c in CLAIMS if c.first[1:3] == ("aligned", "RetNet"))
+    found = judge(claim, trained, published_summaries())
+    (short,) = (e for e in found.found if str(e.reading) == "show_goal=true")
+    e3b, none = (of(trained, arm, "show_goal=true") for arm in (claim.first, claim.second))
+    assert e3b.evaluations < none.evaluations
+    assert short.steps == e3b.steps
+
+    def tails(arm: TrainedArm) -> list[float]:
+        cut = [curve[: e3b.evaluations] for curve in arm.curves]
+        return [float(np.mean(curve[-round(len(curve) / 5) :])) for curve in cut]
+
+    welch = stats.ttest_ind(tails(e3b), tails(none), equal_var=False).confidence_interval()
+    assert (short.difference.low, short.difference.high) == pytest.approx(welch, abs=0.01)
+    assert found.published.estimate == pytest.approx(0.61 - 0.75)
+
+
+@pytest.mark.parametrize(
+    ("expected", "low", "high", "outcome"),
+    [
+        ("above", 0.1, 0.2, "holds"), ("above", -0.1, 0.2, "open"),
+        ("above", -0.2, 0.04, "does not hold"), ("above", -0.2, -0.1, "does not hold"),
+        ("below", -0.2, -0.1, "holds"), ("below", -0.04, 0.2, "does not hold"),
+        ("below", -0.06, 0.2, "open"), ("like", -0.04, 0.04, "holds"),
+        ("like", -0.06, 0.04, "open"), ("like", 0.01, 0.2, "does not hold"),
+        ("like", 0.01, 0.04, "holds"), ("above", np.nan, np.nan, "open"),
+    ],
+)  # fmt: skip
+def test_outcomes(expected: str, low: float, high: float, outcome: str) -> None:
+    claim = Claim("", "", ARM, ARM, expected)  # pyright: ignore[reportArgumentType]
+    assert claim.outcome(Interval((low + high) / 2, low, high, (5, 5), "")) == outcome
+
+
+def test_what_was_not_trained_is_said(trained: list[TrainedArm]) -> None:
+    none = judge(CLAIMS[0], [], published_summaries())
+    assert none.outcome == "not trained"
+    assert "12 not trained" in overview([])[0]
+    claims, arms, readings = tables(trained)
+    assert len(claims.rows) >= len(CLAIMS)
+    assert len(arms.rows) == len(trained)
+    assert readings.rows
+
+
+@pytest.mark.parametrize("suffix", [".md", ".html", ".csv", ".tex", ".png"])
+def test_the_command(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / f"paper{suffix}"
+    report(Path("paper"), out=out)
+    printed = capsys.readouterr().out
+    assert printed.startswith("Of 12 claims of the paper about success, ")
+    assert "E3B lifts RetNet on MysteryPath: HOLDS" in printed
+    assert out.stat().st_size > 1000
+    assert suffix == ".png" or "three details" in out.read_text(encoding="utf-8")
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"paper\.doc.*\.md"):
+        report(Path("paper"), out=tmp_path / "paper.doc")
