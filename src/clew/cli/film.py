@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,15 +84,16 @@ def _panels(
     every = -(-longest // FRAMES)
     last = len(episode.states) - 1
     before = Played(record.successes[:-1], record.lengths[:-1])
-    for time in islice(range((longest - 1) % every, longest, every), FRAMES):
+    drawn, picture = -1, np.empty(0)
+    for time in range((longest - 1) % every, longest, every):
         step = min(time, last)
-        if time <= last or time - last < every:
-            picture = env.picture(episode.states[step])
+        if step != drawn:
+            drawn, picture = step, env.picture(episode.states[step])
         ended = step == last
         told = record if ended else before
         outcome = "success" if episode.success else "failure"
         count = f"{outcome}, {step} steps" if ended else f"step {step}"
-        score = f"{sum(told.successes)} of {len(told.successes)} solved"
+        score = f"{sum(told.successes)} of {len(told.successes)} solved" if told.successes else ""
         colour = PAPER if not ended else GREEN if episode.success else RED
         yield _panel(picture, agent.caption, (count, score), colour)
 
