@@ -4,7 +4,6 @@ would differ on every machine, and hide what a change does."""
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -36,7 +35,5 @@ def test_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     NotebookClient(notebook, timeout=1200, resources=resources).execute()
     said = "".join(str(cell.get("outputs")) for cell in notebook.cells)
     assert "report.html" in said
+    assert "GRU" in said
     assert "Warning" not in said
-    if path.stem == "ask_the_question":
-        assert "GRU: " in said
-        assert re.search("Memory (is the bottleneck|holds it back)", said)
