@@ -1,18 +1,27 @@
 """How long it takes to decide what a reward supervises: one process a row, seconds of CPU time.
 
     python benchmarks/machines.py [--quick] [NAME ...]
+    python benchmarks/machines.py --files FOLDER
 
-prints the table of `docs/concepts/theory.md`.
+prints the table of `docs/concepts/theory.md`, or of `docs/concepts/public-pomdps.md` for a
+folder of .POMDP files.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clew.machines import Pomdp
+    from clew.machines.deciding.classify import Classification
 
 CASES: dict[str, tuple[str, dict]] = {
     **{
@@ -78,6 +87,82 @@ def measure(name: str) -> dict:
     return row
 
 
+FILE_SECONDS = 120
+"""CPU time that a file gets."""
+HEAD = "| file | states × actions × observations | read | posteriors | verdict | s |"
+
+
+def measure_file(path: Path) -> str:
+    """The row of one file, in this process."""
+    from clew.machines.deciding.classify import classify
+    from clew.validate import BadInput
+
+    resource.setrlimit(resource.RLIMIT_CPU, (FILE_SECONDS, FILE_SECONDS))
+    try:
+        pomdp, how = as_it_can_be_read(path)
+    except BadInput as error:
+        return f"| {path.stem} | — | — | — | refused: {error} | — |"
+    sizes = f"{len(pomdp.states):,} × {len(pomdp.actions)} × {len(pomdp.observations) - 1}"
+    print(f"| {path.stem} | {sizes} | {how} |", flush=True)  # all there is, if time runs out
+    began = time.process_time()
+    try:
+        answer = classify(pomdp)
+    except BadInput as error:
+        return f"| {path.stem} | {sizes} | {how} | — | refused: {error} | — |"
+    seconds = time.process_time() - began
+    posteriors = f"{len(answer.beliefs.cells):,}" if answer.beliefs.finite else "not finite"
+    said = f"{posteriors} | {in_short(answer)} | {seconds:.1f}"
+    return f"| {path.stem} | {sizes} | {how} | {said} |"
+
+
+def as_it_can_be_read(path: Path) -> tuple[Pomdp, str]:
+    """A file as it is, or with rows divided by their sums, or with a discount below 1."""
+    from clew.machines.formats.cassandra import parse_pomdp
+    from clew.machines.formats.text import Limits
+    from clew.validate import BadInput
+
+    text, first = path.read_text("latin-1"), None
+    below = re.sub(r"(?m)^(\s*discount\s*:\s*)1(\.0*)?\s*$", r"\g<1>0.95", text)
+    for content, discount in ((text, ""), (below, "γ = 1 as .95")):
+        for renormalise in (False, True):
+            try:
+                pomdp = parse_pomdp(content, path.stem, Limits(renormalise=renormalise))
+            except BadInput as error:
+                first = first or error
+            else:
+                how = [discount, "renormalised" * renormalise]
+                return pomdp, ", ".join(filter(None, how)) or "as it is"
+    assert first is not None
+    raise first
+
+
+def in_short(answer: Classification) -> str:
+    """The verdict and what proves it."""
+    from clew.machines.certificates.claims import NeverPerfect, Sparse, Unencodable, verdict_name
+
+    verdict = answer.verdict
+    if isinstance(verdict, Unencodable):
+        return "sparse: no finite machine encodes"
+    if isinstance(verdict, NeverPerfect):
+        return "sparse: no finite machine is perfect; whether one encodes is open"
+    if isinstance(verdict, Sparse):
+        states = len(verdict.product.machine.states)
+        return f"sparse: {states} state{'s' * (states > 1)} encode{'s' * (states == 1)}"
+    return verdict_name(verdict)
+
+
+def files(folder: Path) -> None:
+    """The table of a folder."""
+    print(HEAD)
+    print("|---|---|---|---|---|---|")
+    for path in sorted(folder.glob("*.POMDP"), key=lambda path: path.stat().st_size):
+        command = [sys.executable, __file__, "--file", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines = done.stdout.splitlines() or [f"| {path.stem} | — | — |"]
+        failed = "" if not done.returncode else f" — | not within {FILE_SECONDS} s | — |"
+        print(lines[-1] + failed, flush=True)
+
+
 def main() -> None:
     names = [name for name in sys.argv[1:] if name in CASES]
     if not names:
@@ -109,7 +194,11 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if "--row" in sys.argv:
+    if "--file" in sys.argv:
+        print(measure_file(Path(sys.argv[-1])))
+    elif "--files" in sys.argv:
+        files(Path(sys.argv[-1]))
+    elif "--row" in sys.argv:
         print(json.dumps(measure(sys.argv[-1])))
     else:
         main()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.machines.exact import modular
 from clew.machines.exact.lifting import lifted_solution
 from clew.machines.exact.linear import Span, components, fixed_point, solve
 
@@ -53,6 +54,31 @@ def test_a_solution_solves_and_a_refusal_is_right(
         for column in columns.values():
             span.add(column)
         assert {i: int(v * scale) for i, v in enumerate(right) if v} not in span
+
+
+@given(systems(), st.sampled_from((0, 1, 30)))
+def test_elimination_modulo_a_prime_agrees(
+    system: tuple[list[dict[int, Fraction]], list[Fraction]], long: int
+) -> None:
+    """Whether all of it is a dense matrix, or a part, or nothing."""
+    rows = [{j: int(v * 60) for j, v in row.items()} for row in system[0]]
+    right = [int(v * 60) for v in system[1]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(modular, "LONG", long)
+        solution = modular.modular_solution(rows, right)
+    assert (solution is None) == (solve(rows, right) is None)
+    for row, value in zip(rows, right, strict=True) if solution is not None else ():
+        assert solution is not None
+        assert sum(v * solution.get(j, 0) for j, v in row.items()) == value
+
+
+def test_a_large_system_with_many_solutions() -> None:
+    rows = [{i: 2, (i + 1) % 90: 3, 90 + i % 7: i + 1} for i in range(90)]
+    solution = solve(rows, [5 + i % 11 for i in range(90)])
+    assert solution is not None
+    for i, row in enumerate(rows):
+        assert sum(v * solution.get(j, 0) for j, v in row.items()) == 5 + i % 11
+    assert solve([*rows, rows[0]], [5 + i % 11 for i in range(90)] + [4]) is None
 
 
 @given(chains())

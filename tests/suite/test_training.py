@@ -79,6 +79,7 @@ def test_who_made_it_is_stored(finished: Path) -> None:
         "equinox",
         "optax",
         "platform",
+        "processor",
         "pack",
     } <= (about.keys())
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 from clew.machines.certificates.claims import (
     Dense,
     Encodes,
+    Loop,
+    NeverPerfect,
     Perfect,
     Sparse,
     Undecided,
@@ -49,19 +51,34 @@ def about_verdict(answer: Classification) -> Iterator[str]:
             f"{_checked(answer)}"
         )
     elif isinstance(verdict, Unencodable):
-        again, (one, two) = verdict.repeated, verdict.actions
         yield f"Structurally SPARSE: no finite reward machine {ENCODES}. {_checked(answer)}"
         yield (
-            f"After {in_words(pomdp, verdict.history)}, repeating {pomdp.actions[again]!r} can "
-            f"show {pomdp.observations[verdict.history[-1]]!r} again and again. What "
-            f"{pomdp.actions[one]!r} then pays more than {pomdp.actions[two]!r} takes infinitely "
-            "many values on average, and no encoder may pool two histories for which it differs."
+            f"{_repeated(verdict.loop)}: every finite machine sends infinitely many of these "
+            "histories to one state, and no rewards there make the returns right."
+        )
+    elif isinstance(verdict, NeverPerfect):
+        yield (
+            f"Structurally SPARSE: no finite reward machine is {PERFECT}, so that none which "
+            f"encodes this reward is, if there are any. {_checked(answer)}"
+        )
+        then = f" {in_words(pomdp, (verdict.loop.word[-1], *verdict.then))}, and" * bool(
+            verdict.then
+        )
+        yield (
+            f"{_repeated(verdict.loop)}: every finite machine sends infinitely many of these "
+            f"histories to one state, and then{then} {pomdp.actions[verdict.action]!r} has "
+            "different consequences."
         )
     else:
         assert isinstance(verdict, Undecided)
         yield f"UNDECIDED: {verdict.reason}."
     if not isinstance(verdict, Unencodable):
         yield _about_size(answer)
+
+
+def _repeated(loop: Loop) -> str:
+    again = in_words(loop.pomdp, (loop.history[-1], *loop.word))
+    return f"After {in_words(loop.pomdp, loop.history)}, this can come again and again: {again}"
 
 
 def about_contrast(answer: Classification, contrast: Contrast) -> Iterator[str]:

@@ -30,7 +30,18 @@ def provenance() -> dict[str, str | None]:
         **{name: version(name) for name in PACKAGES},
         "platform": platform.platform(),
         "device": f"{device.platform}: {device.device_kind}",
+        "processor": processor(),
     }
+
+
+def processor() -> str:
+    """Its model: others may have other vector instructions, which round otherwise."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or platform.machine())
 
 
 def origins(run: RunSpec) -> dict[str, str]:

@@ -162,16 +162,40 @@ class Sparse:
 
 
 @dataclass(frozen=True)
-class Unencodable:
-    """Certificate: repeating an action leads to infinitely many histories that no encoder pools."""
+class Loop:
+    """A word that leads back to the last observation of a history, again and again."""
 
     pomdp: Pomdp
-    history: tuple[int, ...]
-    """o₀ a₀ o₁ …, where the repetitions begin."""
-    repeated: int
-    """The action that shows the last observation again."""
-    actions: tuple[int, int]
-    """Two forgetful actions."""
+    history: History
+    word: History
+    """a o a o …"""
+    settled: int
+    """Repetitions after which none loses a dimension any more."""
+
+
+@dataclass(frozen=True)
+class Unencodable:
+    """Certificate: no finite machine encodes, because one state would have to pool a whole loop.
+
+    A multiple is (which vector of the loop's basis, a further word, action, factor): together
+    these multiples of an encoder's equations read 0 = 1.
+    """
+
+    loop: Loop
+    multiples: tuple[tuple[int, History, int, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class NeverPerfect:
+    """Certificate: no finite machine is perfect. Around the loop, and after the word `then`, the
+    action has different next steps for histories that every finite machine pools.
+
+    The reward is sparse: whatever machine encodes it, if any does, is not perfect.
+    """
+
+    loop: Loop
+    then: History
+    action: int
 
 
 @dataclass(frozen=True)
@@ -182,12 +206,13 @@ class Undecided:
     reason: str
 
 
-Verdict = Dense | Sparse | Unencodable | Undecided
+Verdict = Dense | Sparse | Unencodable | NeverPerfect | Undecided
 
 
 def verdict_name(verdict: Verdict) -> str:
     """'dense', 'sparse' or 'undecided'."""
-    return "sparse" if isinstance(verdict, Unencodable) else type(verdict).__name__.lower()
+    never = isinstance(verdict, Unencodable | NeverPerfect)
+    return "sparse" if never else type(verdict).__name__.lower()
 
 
 @dataclass(frozen=True)

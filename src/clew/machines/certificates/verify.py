@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.machines.certificates import claims, machines, pairs, pomdps
+from clew.machines.certificates import claims, loops, machines, pairs, pomdps
 from clew.machines.certificates.filters import Rejected, demand
 
 __all__ = ["Rejected", "verify"]
@@ -39,10 +39,11 @@ _CHECKS: dict[type, Callable[..., None]] = {
     claims.Differs: machines.check_differs,
     claims.Encodes: machines.check_encodes,
     claims.Mixed: machines.check_mixed,
+    claims.NeverPerfect: loops.check_never_perfect,
     claims.Optimal: pomdps.check_optimal,
     claims.Perfect: machines.check_perfect,
     claims.Pooled: machines.check_pooled,
     claims.Refuted: machines.check_refuted,
     claims.Sparse: check_sparse,
-    claims.Unencodable: pomdps.check_unencodable,
+    claims.Unencodable: loops.check_unencodable,
 }

@@ -10,6 +10,7 @@ from typing import NotRequired, TypedDict
 from clew.machines.certificates.claims import (
     Bound,
     Dense,
+    NeverPerfect,
     Optimal,
     Sparse,
     Undecided,
@@ -26,7 +27,7 @@ from clew.machines.deciding.pairs import Pairs, decide_pairs, none_apart
 from clew.machines.deciding.profile import Profile, profile
 from clew.machines.deciding.quotient import compressed_machine
 from clew.machines.deciding.spaces import in_words
-from clew.machines.deciding.structure import admits
+from clew.machines.deciding.structure import rewarded
 from clew.machines.model.belief import Filter, close
 from clew.machines.model.ends import MEANING
 from clew.machines.model.pomdp import Pomdp
@@ -91,8 +92,7 @@ def _small_encoder(pairs: Pairs, verdict: Verdict) -> PomdpRM | None:
     if isinstance(verdict, Sparse):
         return verdict.product
     if isinstance(verdict, Dense) and len(pairs.beliefs.pomdp.states) <= SMALL:
-        answer = admits(compressed_machine(pairs))
-        return answer if isinstance(answer, PomdpRM) else None
+        return rewarded(compressed_machine(pairs))
     return None
 
 
@@ -117,7 +117,7 @@ def _finite(
 
 
 class Witness(TypedDict, total=False):
-    """What proves a sparse verdict: a machine that pools two histories, or that there is none."""
+    """What proves a sparse verdict: a machine that pools two histories, or why there is none."""
 
     machine: str
     states: int
@@ -125,6 +125,7 @@ class Witness(TypedDict, total=False):
     pooled: list[str]
     told_apart_by: str | list[str]
     no_machine_encodes: bool
+    no_machine_is_perfect: bool
     after: str
     repeated: str
 
@@ -199,14 +200,17 @@ def notes(pomdp: Pomdp) -> tuple[str, ...]:
 
 
 def _witness(verdict: Verdict) -> Witness | None:
-    if isinstance(verdict, Unencodable):
-        pomdp = verdict.pomdp
-        return {
-            "no_machine_encodes": True,
-            "after": in_words(pomdp, verdict.history),
-            "repeated": pomdp.actions[verdict.repeated],
-            "told_apart_by": [pomdp.actions[action] for action in verdict.actions],
+    if isinstance(verdict, Unencodable | NeverPerfect):
+        pomdp, loop = verdict.loop.pomdp, verdict.loop
+        shown: Witness = {
+            "after": in_words(pomdp, loop.history),
+            "repeated": in_words(pomdp, (loop.history[-1], *loop.word)),
         }
+        if isinstance(verdict, NeverPerfect):
+            told = pomdp.actions[verdict.action]
+            return {"no_machine_is_perfect": True, **shown, "told_apart_by": told}
+        used = [pomdp.actions[action] for action in sorted({a for _, _, a, _ in verdict.multiples})]
+        return {"no_machine_encodes": True, **shown, "told_apart_by": used}
     if not isinstance(verdict, Sparse):
         return None
     pomdp, mixed = verdict.product.pomdp, verdict.mixed

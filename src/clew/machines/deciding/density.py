@@ -2,8 +2,8 @@
 
 Dense is proved by a certificate that no encoder of any size pools a distinguishable pair; sparse
 by an explicit machine that encodes and is not perfect, or by a certificate that no finite machine
-encodes (`Unencodable`). Where nothing is reached the answer is `Undecided`, with what is missing;
-it is never a guess.
+encodes (`Unencodable`) or is perfect (`NeverPerfect`). Where nothing is reached the answer is
+`Undecided`, with what is missing; it is never a guess.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from clew.machines.certificates.claims import (
     Perfect,
     Sparse,
     Undecided,
+    Unencodable,
     Verdict,
 )
 from clew.machines.deciding.encodes import encodes
@@ -28,7 +29,7 @@ from clew.machines.deciding.pairs import Pairs
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.quotient import compressed_machine, looped_machines, merged_machine
 from clew.machines.deciding.spaces import Spaces, spaces
-from clew.machines.deciding.structure import admits
+from clew.machines.deciding.structure import rewarded
 from clew.machines.deciding.unencodable import unencodable
 from clew.machines.deciding.witness import pooling_machine
 from clew.machines.exact.graphs import reached
@@ -40,6 +41,8 @@ TRIES = 40
 """Pairs for which a witness is looked for before giving up."""
 SMALL = 2000
 """A machine with few states is looked for where the POMDP has no more states than this."""
+FEW = 12
+"""States of the machine that the first of infinitely many posteriors suggest, to be tried."""
 MANY = 60_000
 """The same for a machine with one state, which takes less arithmetic."""
 
@@ -61,15 +64,18 @@ def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
     alone = None if one_state_tried else one_state(pomdp)
     if alone is not None:
         return alone
+    never = None if beliefs.finite else unencodable(beliefs)
+    if isinstance(never, Unencodable):
+        return never
     for product, known in _candidates(pairs):
         found = sparse_by(product, known)
         if found is not None:
             return found
     if not beliefs.finite:
-        return unencodable(beliefs) or Undecided(
+        return never or Undecided(
             pomdp,
-            f"the filter is not finite within {len(beliefs.cells):,} posteriors; "
-            f"{_about_one(pomdp)}, no proof was found that no finite machine encodes it, and "
+            f"the filter is not finite as far as it was followed; {_about_one(pomdp)}, no word was "
+            "found whose repetition takes a machine through infinitely many posteriors, and "
             "density can be certified only of a finite filter",
         )
     return Undecided(
@@ -131,10 +137,12 @@ def poolable_pairs(pairs: Pairs) -> Iterator[Pair]:
 
 def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
     """Machines that may be non-perfect encoders, the simplest first."""
+    if len(pairs.beliefs.pomdp.states) <= SMALL:
+        structure = compressed_machine(pairs)
+        if pairs.beliefs.finite or 1 < len(structure.machine.states) <= FEW:
+            yield from _rewarded(structure)
     if not pairs.beliefs.finite:
         return
-    if len(pairs.beliefs.pomdp.states) <= SMALL:
-        yield from _rewarded(compressed_machine(pairs))
     some = sorted(islice(poolable_pairs(pairs), 100 * TRIES), key=sum)[:TRIES]
     for first, second in some:
         product = pooling_machine(pairs, first, second)
@@ -149,8 +157,8 @@ def _candidates(pairs: Pairs) -> Iterator[tuple[PomdpRM, Spaces | None]]:
 def _rewarded(structure: PomdpRM) -> Iterator[tuple[PomdpRM, Spaces]]:
     """The structure with rewards that make it encode, if there are any, and its spaces."""
     known = spaces(structure)
-    answer = admits(structure, known)
-    if isinstance(answer, PomdpRM):
+    answer = rewarded(structure, known)
+    if answer is not None:
         yield answer, known
 
 

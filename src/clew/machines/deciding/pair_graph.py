@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,17 +20,43 @@ def pair_of(first: int, second: int) -> tuple[Pair, int]:
 
 
 class PairGraph:
-    """The graph on which gaps are decided. Actions that do the same everywhere count once."""
+    """The graph on which gaps are decided. Actions that do the same everywhere count once.
+
+    There may be millions of pairs: edges are worked out from those of the classes when asked for.
+    """
 
     def __init__(self, quotient: Classes, discount: Fraction):
         self.quotient, self.discount = quotient, discount
         self.actions = _different_actions(quotient)
-        self.pairs = list(_pairs(quotient))
-        self.binding: dict[Pair, list[int]] = {}
-        self.after: dict[Pair, dict[int, tuple[Arrow, ...]]] = {}
-        self.before: dict[Pair, list[tuple[Pair, int, int]]] = defaultdict(list)
-        for pair in self.pairs:
-            self._look_at(pair)
+        self._into: list[dict[tuple[int, int], list[int]]] = [{} for _ in quotient.members]
+        for c, rows in enumerate(quotient.after):
+            for action in self.actions if rows else ():
+                for o, d in rows[action].items():
+                    self._into[d].setdefault((action, o), []).append(c)
+
+    def pairs(self) -> Iterator[Pair]:
+        """All of them, once each."""
+        for some in grouped(self.quotient.observation):
+            yield from combinations(some, 2)
+
+    def binding(self, pair: Pair) -> list[int]:
+        """The actions with one law of what is seen next."""
+        one, two = (self.quotient.law[c] for c in pair)
+        return [a for a in self.actions if one[a] == two[a]] if one and two else []
+
+    def after(self, pair: Pair, action: int) -> Iterator[Arrow]:
+        """Where a common next observation leads, if to different classes."""
+        return arrows(self.quotient, pair, action)
+
+    def before(self, pair: Pair) -> Iterator[tuple[Pair, int, int]]:
+        """Every (pair, action, o') that leads to a pair."""
+        first, second = (self._into[c] for c in pair)
+        seen = self.quotient.observation
+        for way, some in first.items():
+            for d in second.get(way, ()):
+                for c in some:
+                    if seen[c] == seen[d] and c != d:
+                        yield ((c, d) if c < d else (d, c)), *way
 
     def demand(self, pair: Pair, action: int) -> tuple[Fraction, dict[Pair, Fraction]]:
         """The equation of a binding action: Δ = constant + γ Σ coefficient · Δ(successor)."""
@@ -39,22 +64,12 @@ class PairGraph:
         quotient = self.quotient
         law = quotient.chances[quotient.law[c][action]]
         terms: dict[Pair, Fraction] = {}
-        for o, (first, second) in self.after[pair][action]:
+        for o, (first, second) in self.after(pair, action):
             # successors are stored in order; the sign says whether that turned them around
             chance = law[o] if quotient.after[c][action][o] == first else -law[o]
             after = (first, second)
             terms[after] = terms[after] + chance if after in terms else chance
         return quotient.mean[d][action] - quotient.mean[c][action], terms
-
-    def _look_at(self, pair: Pair) -> None:
-        c, d = pair
-        laws = self.quotient.law
-        known = bool(laws[c] and laws[d])
-        self.binding[pair] = [a for a in self.actions if known and laws[c][a] == laws[d][a]]
-        self.after[pair] = {a: tuple(arrows(self.quotient, pair, a)) for a in self.actions if known}
-        for action, ways in self.after[pair].items():
-            for o, after in ways:
-                self.before[after].append((pair, action, o))
 
 
 def arrows(quotient: Classes, pair: Pair, action: int) -> Iterator[Arrow]:
@@ -64,11 +79,6 @@ def arrows(quotient: Classes, pair: Pair, action: int) -> Iterator[Arrow]:
         d = second.get(o)
         if d is not None and c != d:
             yield o, ((c, d) if c < d else (d, c))
-
-
-def _pairs(quotient: Classes) -> Iterator[Pair]:
-    for some in grouped(quotient.observation):
-        yield from combinations(some, 2)
 
 
 def _different_actions(quotient: Classes) -> list[int]:

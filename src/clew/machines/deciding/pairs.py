@@ -76,13 +76,7 @@ def decide_pairs(beliefs: Filter) -> Pairs:
     quotient = classes(beliefs)
     graph = PairGraph(quotient, beliefs.pomdp.discount)
     rank = _free(graph)
-    options = {
-        pair: [
-            a for a in graph.binding[pair] if not any(q in rank for _, q in graph.after[pair][a])
-        ]
-        for pair in graph.pairs
-        if pair not in rank
-    }
+    options = {p: _options(graph, rank, p) for p in graph.pairs() if p not in rank}
     chosen = _choose(graph, options)
     forced = _solve(graph, chosen)
     conflicts = _conflicts(graph, options, chosen, forced)
@@ -90,29 +84,47 @@ def decide_pairs(beliefs: Filter) -> Pairs:
 
 
 def _free(graph: PairGraph) -> dict[Pair, int]:
-    """The least fixpoint, by counting the actions that still bind each pair."""
-    bound = {pair: set(actions) for pair, actions in graph.binding.items()}
-    rank = {pair: 0 for pair, actions in bound.items() if not actions}
+    """The least fixpoint, by striking out the actions that no longer bind a pair."""
+    bound: dict[Pair, tuple[int, ...]] = {}
+    rank: dict[Pair, int] = {}
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}  # there are few different ones
+    for pair in graph.pairs():
+        actions = tuple(graph.binding(pair))
+        if actions:
+            bound[pair] = same.setdefault(actions, actions)
+        else:
+            rank[pair] = 0
     queue = deque(rank)
     while queue:
         pair = queue.popleft()
-        for before, action, _ in graph.before[pair]:
-            if action in bound[before]:
-                bound[before].discard(action)
-                if not bound[before]:
+        for before, action, _ in graph.before(pair):
+            if action in bound.get(before, ()):
+                left = tuple(a for a in bound.pop(before) if a != action)
+                if left:
+                    bound[before] = same.setdefault(left, left)
+                else:
                     rank[before] = rank[pair] + 1
                     queue.append(before)
     return rank
 
 
-def _choose(graph: PairGraph, options: dict[Pair, list[int]]) -> dict[Pair, int]:
+def _options(graph: PairGraph, rank: dict[Pair, int], pair: Pair) -> tuple[int, ...]:
+    """The binding actions of a pair that lead to no free one."""
+    return tuple(
+        a
+        for a in graph.binding(pair)
+        if not any(after in rank for _, after in graph.after(pair, a))
+    )
+
+
+def _choose(graph: PairGraph, options: dict[Pair, tuple[int, ...]]) -> dict[Pair, int]:
     """An equation for each pair that is not free: one that ends soon where there is one.
 
     Equations that lead to solved pairs only need no solving, and keep the numbers short. Pairs
     that are left depend on each other in a circle, whatever is chosen for them.
     """
     waiting = {
-        (pair, action): len({after for _, after in graph.after[pair][action]})
+        (pair, action): len({after for _, after in graph.after(pair, action)})
         for pair, actions in options.items()
         for action in actions
     }
@@ -129,7 +141,7 @@ def _choose(graph: PairGraph, options: dict[Pair, list[int]]) -> dict[Pair, int]
             settle(pair, action)
     while queue:
         pair = queue.popleft()
-        for before, action in {(b, a) for b, a, _ in graph.before[pair]}:
+        for before, action in {(b, a) for b, a, _ in graph.before(pair)}:
             if (before, action) in waiting:
                 waiting[before, action] -= 1
                 if waiting[before, action] == 0:
@@ -149,7 +161,7 @@ def _solve(graph: PairGraph, chosen: dict[Pair, int]) -> dict[Pair, Fraction]:
 
 def _conflicts(
     graph: PairGraph,
-    options: dict[Pair, list[int]],
+    options: dict[Pair, tuple[int, ...]],
     chosen: dict[Pair, int],
     forced: dict[Pair, Fraction],
 ) -> dict[Pair, int]:
@@ -171,7 +183,7 @@ def _routes(graph: PairGraph, conflicts: dict[Pair, int]) -> dict[Pair, tuple[in
     route: dict[Pair, tuple[int, int] | None] = dict.fromkeys(conflicts)
     queue = deque(conflicts)
     while queue:
-        for before, action, o in graph.before[queue.popleft()]:
+        for before, action, o in graph.before(queue.popleft()):
             if before not in route:
                 route[before] = (action, o)
                 queue.append(before)

@@ -11,7 +11,7 @@ from clew.machines.certificates.claims import Encodes, Pooled
 from clew.machines.deciding.encodes import encodes
 from clew.machines.deciding.pairs import Pairs
 from clew.machines.deciding.quotient import merged_machine
-from clew.machines.deciding.structure import admits
+from clew.machines.deciding.structure import rewarded
 from clew.machines.deciding.witness import pooling_machine
 from clew.machines.model.belief import Filter
 from clew.machines.model.reward_machine import PomdpRM
@@ -63,8 +63,8 @@ def _candidates(pairs: Pairs, first: int, second: int) -> Iterator[PomdpRM]:
     product = pooling_machine(pairs, first, second)
     if product is not None:
         yield product
-    merged = admits(merged_machine(pairs.beliefs, first, second))
-    if isinstance(merged, PomdpRM):
+    merged = rewarded(merged_machine(pairs.beliefs, first, second))
+    if merged is not None:
         yield merged
 
 

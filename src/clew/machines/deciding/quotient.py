@@ -57,10 +57,9 @@ def _word(beliefs: Filter, here: int, there: int) -> tuple[Word, ...]:
 def _words(beliefs: Filter, cell: int) -> dict[Word, int]:
     """Where each (observation, action, next observation) leads."""
     seen = beliefs.cells[cell].observation
+    rows = beliefs.rows[cell] if cell < len(beliefs.rows) else ()  # nothing is known of a frontier
     return {
-        (seen, action, o): after
-        for action, row in enumerate(beliefs.rows[cell])
-        for o, _, after in row.ways()
+        (seen, action, o): after for action, row in enumerate(rows) for o, _, after in row.ways()
     }
 
 
@@ -163,7 +162,7 @@ class Blocks:
         blocks = Blocks(
             list(range(len(beliefs.cells))),
             [frozenset([cell]) for cell in range(len(beliefs.cells))],
-            [_words(beliefs, cell) for cell in range(len(beliefs.rows))],
+            [_words(beliefs, cell) for cell in range(len(beliefs.cells))],
         )
         begins = [cell for cell, _ in beliefs.start]
         for cell in begins[1:]:

@@ -28,22 +28,57 @@ def admits(product: PomdpRM, known: Spaces | None = None) -> PomdpRM | Refuted:
 
     The rewards that `product` has are not looked at.
     """
-    known = known or spaces(product)
-    equations = [_start(product), *_equations(product, known)]
-    right = [equation.right for equation in equations]
-    rows: list[dict[int, int]] = []
-    # rewards alone, with Ψ = 0, make a machine that is easier to read, where they suffice
-    for keep in (_is_reward, lambda unknown: True):
+    system = _System(product, known or spaces(product))
+    return system.rewarded() or Refuted(product, system.combination())
+
+
+def rewarded(product: PomdpRM, known: Spaces | None = None) -> PomdpRM | None:
+    """The same structure with rewards that encode, if some were found."""
+    return _System(product, known or spaces(product)).rewarded()
+
+
+class _System:
+    def __init__(self, product: PomdpRM, known: Spaces):
+        self.product = product
+        self.equations = [_start(product), *_equations(product, known)]
+
+    def rows(self, psi: bool) -> tuple[list[dict[int, int]], dict[Unknown, int]]:
+        """The left sides, with or without the potential."""
         names: dict[Unknown, int] = {}
-        rows = [
-            {names.setdefault(x, len(names)): k for x, k in equation.left.items() if keep(x)}
-            for equation in equations
-        ]
-        solution = solve(rows, right)
-        if solution is not None:
-            paid = {x: solution.get(place, Fraction(0)) for x, place in names.items()}
-            return replace(product, machine=_with_rewards(product.machine, paid))
-    return Refuted(product, _combination(rows, equations))
+        kept = (
+            [(x, k) for x, k in equation.left.items() if psi or _is_reward(x)]
+            for equation in self.equations
+        )
+        return [{names.setdefault(x, len(names)): k for x, k in row} for row in kept], names
+
+    def rewarded(self) -> PomdpRM | None:
+        right = [equation.right for equation in self.equations]
+        # rewards alone, with Ψ = 0, make a machine that is easier to read, where they suffice
+        for psi in (False, True):
+            rows, names = self.rows(psi)
+            solution = solve(rows, right)
+            if solution is not None:
+                paid = {x: solution.get(place, Fraction(0)) for x, place in names.items()}
+                machine = _with_rewards(self.product.machine, paid)
+                return replace(self.product, machine=machine)
+        return None
+
+    def combination(self) -> tuple[tuple[History | None, int, Fraction], ...]:
+        """The multiples y with yA = 0 and y·b = 1: a system of the same kind, turned around."""
+        turned: dict[int, dict[int, int]] = defaultdict(dict)
+        equations = self.equations
+        for i, row in enumerate(self.rows(True)[0]):
+            for j, value in row.items():
+                turned[j][i] = value
+        right = {i: equation.right for i, equation in enumerate(equations) if equation.right}
+        answer = solve([*turned.values(), right], [*([0] * len(turned)), 1])
+        if answer is None:
+            raise ArithmeticError("a linear system must have a solution or a refutation")
+        return tuple(
+            (equations[i].history, equations[i].action, y * equations[i].scale)
+            for i, y in sorted(answer.items())
+            if y
+        )
 
 
 class Equation(NamedTuple):
@@ -100,25 +135,6 @@ def _equations(product: PomdpRM, known: Spaces) -> Iterator[Equation]:
 
 def _is_reward(unknown: Unknown) -> bool:
     return len(unknown) == 2
-
-
-def _combination(
-    rows: list[dict[int, int]], equations: list[Equation]
-) -> tuple[tuple[History | None, int, Fraction], ...]:
-    """The multiples y with yA = 0 and y·b = 1: a system of the same kind, turned around."""
-    turned: dict[int, dict[int, int]] = defaultdict(dict)
-    for i, row in enumerate(rows):
-        for j, value in row.items():
-            turned[j][i] = value
-    right = {i: equation.right for i, equation in enumerate(equations) if equation.right}
-    answer = solve([*turned.values(), right], [*([0] * len(turned)), 1])
-    if answer is None:
-        raise ArithmeticError("a linear system must have a solution or a refutation")
-    return tuple(
-        (equations[i].history, equations[i].action, y * equations[i].scale)
-        for i, y in sorted(answer.items())
-        if y
-    )
 
 
 def _with_rewards(machine: RewardMachine, paid: dict[Unknown, Fraction]) -> RewardMachine:

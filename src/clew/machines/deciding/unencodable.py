@@ -1,86 +1,140 @@
-"""No finite machine encodes this reward: infinitely many histories must be kept apart.
+"""No finite machine encodes this reward, or none is perfect: what a loop makes a machine pool.
 
-An action is *forgetful* on some states if it leads from all of them to the same law of next state
-and observation (all states in which the episode is over count as one). If an encoder pools two
-histories over such states, every forgetful action a asks for the gap Δ = −(R_a − R'_a) (see
-`pairs`: what follows is equal). So where there are two of them, it must keep histories apart that
-differ in D = R_a − R_b.
+A finite machine has a state that pools a whole space W of filters (`certificates.loops`).
 
-Let another action leave the state alone and show the last observation again, with probability m_s
-in state s. After n repetitions the posterior weighs s by α_s m_s^n, and D equals c only where
-Σ_s α_s (D_s − c) m_s^n = 0. Unless each group of states with one m has the mean c, this sum of
-exponentials has fewer zeros than groups. So if two groups have different means of D, each value
-occurs finitely often, and D takes infinitely many values: no finite machine can keep them apart.
+- If the next step is not the same all over W, perhaps after some further word, no finite machine is
+  perfect. Then the reward is structurally sparse, whether any machine encodes it or not.
+- An encoder pays in one state the same on one label, and its potential is linear in the filter
+  there (`encodes`). So its equations must hold on W, and after a further word v on the image of
+  W, with unknown payments and potentials for each v. Where the words up to some length suffice for
+  a contradiction, no finite machine encodes.
 
-The paper's definition then calls the reward structurally sparse. Its noisy coin is the example.
+The paper's noisy coin is the example of the second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
+from math import gcd
 
-from clew.machines.certificates.claims import Unencodable
+from clew.machines.certificates.claims import History, Loop, NeverPerfect, Unencodable
+from clew.machines.certificates.filters import Rejected
+from clew.machines.certificates.loops import check_loop
+from clew.machines.deciding.loops import Pooled, Weights, loops, pushed
+from clew.machines.exact.linear import Span, solve
 from clew.machines.exact.numbers import summed
-from clew.machines.model.belief import Filter
-from clew.machines.model.pomdp import Pomdp
+from clew.machines.model.belief import Filter, Stepper, coprime
 
-CELLS = 100
-"""Posteriors that are tried as a beginning."""
+LOOPS = 60
+"""Loops that are tried."""
+DEPTH = 3
+"""Steps of the further words, at most."""
+WORDS = 60
+"""Further words after which the space is looked at, at most."""
+
+Unknown = tuple[History, int] | tuple[History, int, int]
+"""After a word: the potential of a state, or the payment on an action and observation."""
 
 
-def unencodable(beliefs: Filter) -> Unencodable | None:
-    """Look for a certificate among the first posteriors."""
-    pomdp = beliefs.pomdp
-    every = range(len(pomdp.actions))
-    for place, cell in enumerate(beliefs.cells[:CELLS]):
-        weights = dict(cell.posterior)
-        for pair in combinations([a for a in every if _forgetful(pomdp, weights, a)], 2):
-            gap = {s: _mean(pomdp, s, pair[0]) - _mean(pomdp, s, pair[1]) for s in weights}
-            for action in every:
-                stays = _stays(pomdp, weights, action, cell.observation)
-                if stays is not None and _diverges(weights, stays, gap):
-                    return Unencodable(pomdp, beliefs.history(place), action, pair)
+def unencodable(beliefs: Filter) -> Unencodable | NeverPerfect | None:
+    """Look for a proof among the loops through the first posteriors; the stronger one first."""
+    step = Stepper(beliefs.pomdp)
+    weaker: NeverPerfect | None = None
+    for tried, pooled in enumerate(loops(beliefs, step)):
+        if tried == LOOPS:
+            break
+        multiples = _contradiction(step, pooled)
+        if multiples is not None and _goes_on(pooled.loop):
+            return Unencodable(pooled.loop, multiples)
+        different = None if weaker else _different(step, pooled)
+        if different is not None and _goes_on(pooled.loop):
+            weaker = different
+    return weaker
+
+
+def _goes_on(loop: Loop) -> bool:
+    """Whether every finite machine pools the whole space: no posterior comes back for ever."""
+    try:
+        check_loop(loop)
+    except Rejected:
+        return False
+    return True
+
+
+def _images(step: Stepper, pooled: Pooled) -> Iterator[tuple[History, tuple[Weights, ...]]]:
+    """The basis after further words, short ones first, while they leave two dimensions."""
+    queue: list[tuple[History, tuple[Weights, ...]]] = [((), pooled.basis)]
+    for then, images in queue:  # it grows while it is walked
+        yield then, images
+        if len(then) == 2 * DEPTH - 2:
+            continue
+        for action in range(len(step.pomdp.actions)):
+            for o in range(len(step.pomdp.observations)):
+                after = tuple(pushed(step, image, action, o) for image in images)
+                span = Span()
+                if sum(span.add(coprime(image)) for image in after if image) > 1:
+                    queue.append(((*then, action, o), after))
+                if len(queue) >= WORDS:
+                    return
+
+
+def _different(step: Stepper, pooled: Pooled) -> NeverPerfect | None:
+    """A further word and an action with different next steps."""
+    for then, images in _images(step, pooled):
+        for action in range(len(step.pomdp.actions)):
+            laws = [_law(step, image, action) for image in images if image]
+            if any(law != laws[0] for law in laws[1:]):
+                return NeverPerfect(pooled.loop, then, action)
     return None
 
 
-def _forgetful(pomdp: Pomdp, states: Collection[int], action: int) -> bool:
-    laws = [
-        summed(
-            ((None if b.state in pomdp.over else b.state, b.observation), b.probability)
-            for b in pomdp.steps[s][action]
-        )
-        for s in states
-    ]
-    return all(law == laws[0] for law in laws)
+def _law(
+    step: Stepper, weights: Weights, action: int
+) -> dict[tuple[int, bool, Fraction], Fraction]:
+    """Pr(o', over, r | weights, action)."""
+    total = step.scale * sum(weights.values())
+    return summed(
+        ((o, s2 in step.over, r), Fraction(w * p, total))
+        for s, w in weights.items()
+        for s2, o, r, p in step.whole[s][action]
+    )
 
 
-def _mean(pomdp: Pomdp, state: int, action: int) -> Fraction:
-    return sum((b.probability * b.reward for b in pomdp.steps[state][action]), Fraction(0))
-
-
-def _stays(
-    pomdp: Pomdp, states: Collection[int], action: int, observation: int
-) -> dict[int, Fraction] | None:
-    """The probability that a state stays and shows this; None if one shows it and moves."""
-    found = dict.fromkeys(states, Fraction(0))
-    for s in states:
-        for b in pomdp.steps[s][action]:
-            if b.observation == observation and b.state not in pomdp.over:
-                if b.state != s:
-                    return None
-                found[s] += b.probability
-    return found
-
-
-def _diverges(
-    weights: Mapping[int, int], stays: Mapping[int, Fraction], gap: Mapping[int, Fraction]
-) -> bool:
-    """Whether two groups of states that the action favours differently have different mean gaps."""
-    means = set()
-    for share in set(stays.values()) - {Fraction(0)}:
-        group = [s for s in weights if stays[s] == share]
-        total = sum(weights[s] for s in group)
-        means.add(sum((weights[s] * gap[s] for s in group), Fraction(0)) / total)
-    return len(means) > 1
+def _contradiction(
+    step: Stepper, pooled: Pooled
+) -> tuple[tuple[int, History, int, Fraction], ...] | None:
+    """Multiples of equations that read 0 = 1: y with yA = 0 and y·b = 1."""
+    gamma = step.pomdp.discount
+    equations: list[tuple[int, History, int, Fraction]] = []
+    turned: dict[Unknown, dict[int, int]] = defaultdict(dict)
+    right: dict[int, Fraction] = {}
+    for then, images in _images(step, pooled):
+        for number, image in enumerate(images):
+            common = gcd(*image.values())
+            # the filter of a certificate sums to one before the further word
+            total = sum(pooled.basis[number].values()) * step.scale ** (len(then) // 2)
+            scale = step.scale * gamma.denominator * Fraction(total, common or 1)
+            for action in range(len(step.pomdp.actions) if image else 0):
+                place = len(equations)
+                equations.append((number, then, action, scale))
+                left: dict[Unknown, int] = defaultdict(int)
+                paid = Fraction(0)
+                for s, weight in image.items():
+                    w = weight // common
+                    left[then, s] -= w * step.scale * gamma.denominator
+                    for s2, o, reward, p in step.whole[s][action]:
+                        left[then, action, o] += w * p * gamma.denominator
+                        paid += w * p * reward * gamma.denominator
+                        if s2 not in step.over:
+                            left[(*then, action, o), s2] += w * p * gamma.numerator
+                for unknown, value in left.items():
+                    if value:
+                        turned[unknown][place] = value
+                if paid:
+                    right[place] = paid
+    answer = solve([*turned.values(), right], [*([0] * len(turned)), 1])
+    if answer is None:
+        return None
+    return tuple((*equations[i][:3], y * equations[i][3]) for i, y in sorted(answer.items()) if y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import isqrt, lcm
 
@@ -28,21 +28,33 @@ def lifted_solution(
     whole = [{j: int(v * s) for j, v in row.items()} for row, s in zip(rows, scales, strict=True)]
     target = [int(b * s) for b, s in zip(right, scales, strict=True)]
     for prime in PRIMES:
-        inverse = _inverse(whole, prime)
+        matrix = np.zeros((len(whole), len(whole)), np.int64)
+        for i, row in enumerate(whole):
+            for j, value in row.items():
+                matrix[i, j] = value % prime
+        inverse = inverse_modulo(matrix, prime)
         if inverse is not None:
-            return _lift(whole, target, inverse, prime)
+
+            def digits(
+                rest: Sequence[int], prime: int = prime, inverse: np.ndarray = inverse
+            ) -> list[int]:
+                return times(inverse, np.array(rest, np.int64), prime).tolist()
+
+            return lifted(whole, target, digits, prime)
     raise ArithmeticError("the equations do not have exactly one solution")
 
 
-def _lift(
-    whole: list[dict[int, int]], target: list[int], inverse: np.ndarray, prime: int
+def lifted(
+    whole: Sequence[Mapping[int, int]],
+    target: Sequence[int],
+    modulo: Callable[[Sequence[int]], Sequence[int]],
+    prime: int,
 ) -> list[Fraction]:
-    n = len(whole)
-    digits = [0] * n
-    modulus, rest, tries = 1, list(target), 8
+    """The solution of a regular square system that `modulo` solves modulo a prime."""
+    digits = [0] * len(whole)
+    modulus, rest, tries = 1, list(target), 2
     for count in range(1, 1_000_000):
-        digit = _times(inverse, np.array([b % prime for b in rest], np.int64), prime)
-        step = [int(d) for d in digit]
+        step = modulo([b % prime for b in rest])
         digits = [x + modulus * d for x, d in zip(digits, step, strict=True)]
         modulus *= prime
         rest = [
@@ -50,10 +62,10 @@ def _lift(
             for b, row in zip(rest, whole, strict=True)
         ]
         if count == tries:
-            tries = tries * 3 // 2
-            solution = _recovered(digits, modulus)
-            if solution is not None and _satisfies(whole, target, solution):
-                return solution
+            tries = tries * 3 // 2 + 1
+            found = _recovered(digits, modulus)
+            if found is not None and satisfies(whole, target, dict(enumerate(found))):
+                return found
     raise ArithmeticError("the equations do not have a solution of a reasonable size")
 
 
@@ -79,16 +91,19 @@ def _fraction(residue: int, modulus: int, bound: int) -> Fraction | None:
     return Fraction(now[0], now[1]) if now[1] and abs(now[1]) <= bound else None
 
 
-def _satisfies(whole: list[dict[int, int]], target: list[int], solution: list[Fraction]) -> bool:
-    shared = lcm(*(value.denominator for value in solution))
-    scaled = [int(value * shared) for value in solution]
+def satisfies(
+    whole: Sequence[Mapping[int, int]], target: Sequence[int], solution: Mapping[int, Fraction]
+) -> bool:
+    """Whether every equation holds; unknowns that are not listed are zero."""
+    shared = lcm(*(value.denominator for value in solution.values()))
+    scaled = {j: int(value * shared) for j, value in solution.items()}
     return all(
-        sum(v * scaled[j] for j, v in row.items()) == b * shared
+        sum(v * scaled.get(j, 0) for j, v in row.items()) == b * shared
         for row, b in zip(whole, target, strict=True)
     )
 
 
-def _times(matrix: np.ndarray, vector: np.ndarray, prime: int) -> np.ndarray:
+def times(matrix: np.ndarray, vector: np.ndarray, prime: int) -> np.ndarray:
     """A product modulo p, in two halves so that sums of products stay within 64 bits."""
     low, high = vector & 0xFFFF, vector >> 16
     # each product is below 2^47; 2^16 of them fit
@@ -96,13 +111,10 @@ def _times(matrix: np.ndarray, vector: np.ndarray, prime: int) -> np.ndarray:
     return ((product << 16) + matrix @ low) % prime
 
 
-def _inverse(whole: list[dict[int, int]], prime: int) -> np.ndarray | None:
-    n = len(whole)
-    work = np.zeros((n, 2 * n), np.int64)
-    for i, row in enumerate(whole):
-        for j, value in row.items():
-            work[i, j] = value % prime
-        work[i, n + i] = 1
+def inverse_modulo(matrix: np.ndarray, prime: int) -> np.ndarray | None:
+    """Of a square matrix of residues; None if it is singular modulo the prime."""
+    n = len(matrix)
+    work = np.concatenate([matrix, np.eye(n, dtype=np.int64)], axis=1)
     for column in range(n):
         below = np.flatnonzero(work[column:, column])
         if not len(below):

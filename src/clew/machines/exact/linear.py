@@ -9,11 +9,14 @@ from math import gcd, lcm
 
 from clew.machines.exact.graphs import components
 from clew.machines.exact.lifting import lifted_solution
+from clew.machines.exact.modular import modular_solution
 
 Number = Fraction | int
 SparseRow = Mapping[int, Number]
 DENSE_BELOW = 40
 """Smaller components are eliminated outright; larger ones are solved modulo a prime and lifted."""
+LARGE = 60
+"""The same for systems that may have many solutions or none."""
 
 
 def fixed_point(constants: Sequence[Fraction], terms: Sequence[SparseRow]) -> list[Fraction]:
@@ -59,6 +62,9 @@ def solve(rows: Sequence[SparseRow], right: Sequence[Number]) -> dict[int, Fract
     shortest row that is left, which keeps sparse systems sparse.
     """
     system = [_whole({**row, -1: value}) for row, value in zip(rows, right, strict=True)]
+    if len(system) >= LARGE:
+        known = [row.pop(-1, 0) for row in system]
+        return modular_solution(system, known)
     using: dict[int, set[int]] = {}
     for i, row in enumerate(system):
         for j in row:
