@@ -9,7 +9,7 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 LOWEST  = tests/store tests/suite tests/cli tests/analysis/test_from_store.py tests/learner/test_golden_training.py \
 	tests/memory tests/bonuses tests/test_cli.py
 
-.PHONY: demo test test-slow test-lowest test-clusters test-packages licences docs lint parity golden bench-envs bench-memory bench-peers bench-gymnasium clean help
+.PHONY: demo test fast test-slow test-lowest test-clusters test-wheel test-packages licences docs lint parity golden bench-envs bench-memory bench-peers bench-gymnasium clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -17,7 +17,10 @@ help: ## list the targets
 demo: $(VENV)/ready ## train a small study on this machine; table, figure and report go to out/
 	$(BIN)/clew demo --out out
 
-test: lint ## lint, type-check, run the fast tests (what CI runs)
+test: $(VENV)/ready ## lint, type-check, run the fast tests, side by side (what CI runs)
+	@$(MAKE) --no-print-directory --jobs 2 lint fast
+
+fast: $(VENV)/ready
 	$(BIN)/python -m pytest -n 2
 
 test-slow: $(VENV)/ready ## train small agents; brute force, fuzzing, kills: what takes minutes
@@ -25,6 +28,9 @@ test-slow: $(VENV)/ready ## train small agents; brute force, fuzzing, kills: wha
 
 test-lowest: .venv-lowest/ready ## a part of the tests with the lowest versions that pyproject.toml allows
 	.venv-lowest/bin/python -m pytest -n 2 $(LOWEST)
+
+test-wheel: $(VENV)/ready ## the wheel in clean environments of CLEW_PYTHONS="python3.11 python3.13", with packages from PyPI
+	$(BIN)/python -m pytest -m slow tests/test_wheel.py
 
 test-packages: .venv-originals/ready ## agents learn in MiniGrid, POPGym and an Atari game
 	XLA_FLAGS= .venv-originals/bin/python -m pytest -m packages --durations=0

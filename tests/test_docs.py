@@ -136,3 +136,13 @@ def test_the_site_builds_and_needs_no_network(tmp_path: Path) -> None:
     loaded = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?https?:[^>]*")
     for page in tmp_path.rglob("*.html"):
         assert not loaded.search(page.read_text(encoding="utf-8")), page
+
+
+def test_pages_that_the_source_names_are_there() -> None:
+    """In help, error messages, docstrings and other pages."""
+    sources = [ROOT / "Makefile", *ROOT.glob("*.md")]
+    for folder in ("src", "benchmarks", "docs", "examples", "tests"):
+        sources += [p for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".md", ".toml")]
+    for source in sources:
+        for page in re.findall(r"(?<![\w./])docs/[\w/-]+\.md", source.read_text(encoding="utf-8")):
+            assert (ROOT / page).exists(), (name(source), page)

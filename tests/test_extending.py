@@ -137,6 +137,9 @@ def test_given_memory(suite: Path) -> None:
 def test_proofs(suite: Path) -> None:
     told = json.loads(run("classify", "Corridor", "--options", "length=3", "--json").out)
     assert told["verdict"] == "dense"
+    assert told["states"] == 9
+    # back to the sign, two places to the fork, and the turn, which is paid in the fourth step
+    assert told["optimal_return"] == "970299/1000000"  # .99³
 
 
 def test_a_command(suite: Path, store: Path) -> None:

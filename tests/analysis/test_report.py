@@ -288,7 +288,7 @@ def browse(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
          f"--user-data-dir={profile}", *flags, path.as_uri()],
-        capture_output=True, text=True, timeout=90, check=True,
+        capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
 
 

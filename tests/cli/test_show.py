@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -12,10 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
-from clew.cli.commands.show import BARS, find_run, show, sparkline
-from clew.cli.episode_gif import BORDER
+from clew.cli import film
+from clew.cli.commands.show import BARS, _beside, find_run, show, sparkline
+from clew.cli.film import BORDER, LINE
 from clew.envs.canvas import GREEN, RED
-from clew.learner.playing import actor_from_arrays, play_episodes
+from clew.learner.playing import Episode, actor_from_arrays, play_episodes
 from clew.store import Store, scan
 from clew.suite import from_config
 from clew.validate import BadInput
@@ -64,6 +67,72 @@ def test_what_it_prints_and_records(
         ends = [pixel for pixel in _corners(image) if pixel in (GREEN, RED)]
     assert len(ends) == 3
     assert ends.count(GREEN) == int(found[1])
+
+
+def test_agents_side_by_side(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both begin in the same levels; each ends when it ends, and its border says how."""
+    runs = [row for row in scan(Store(trained, read_only=True)) if row.config["seed"] == 1]
+    one = next(row for row in runs if row.config["bonus"] == "e3b")
+    other = next(row for row in runs if row.config["bonus"] == "none")
+    file = tmp_path / "film.gif"
+    opened = Store(trained, read_only=True)
+    for name in ("Memoryless", other.name, other.name[:-3]):
+        assert _beside(opened, one.config, name).name == other.name
+    show(one.name, trained, ("Memoryless",), file, episodes=3, seed=5, json=True)
+    first = json.loads(capsys.readouterr().out)["gif"]
+    played = [first, *first["beside"]]
+    assert [each["run"] for each in played] == [one.name, other.name]
+    show(other.name, trained, (), tmp_path / "alone.gif", episodes=3, seed=5, json=True)
+    alone = json.loads(capsys.readouterr().out)["gif"]
+    assert played[1] == {name: alone[name] for name in played[1]}
+    with Image.open(tmp_path / "alone.gif") as image:
+        width = image.width
+    with Image.open(file) as image:
+        assert image.width == 2 * width
+        lengths = zip(*(each["lengths"] for each in played), strict=True)
+        ends = np.cumsum([max(both) + 1 for both in lengths]) - 1
+        assert image.n_frames == ends[-1] + 1  # type: ignore[attr-defined]
+        for episode, end in enumerate(ends):
+            image.seek(int(end))
+            shown = [image.convert("RGB").getpixel((x, BORDER // 2)) for x in (2, width + 2)]
+            outcomes = [each["successes"][episode] for each in played]
+            assert shown == [GREEN if success else RED for success in outcomes]
+            image.seek(int(ends[episode - 1]) + 1 if episode else 0)
+            left, right = np.split(np.asarray(image.convert("RGB")), 2, axis=1)
+            picture = slice(BORDER + 2 * LINE, -BORDER - LINE)
+            np.testing.assert_array_equal(left[picture], right[picture])
+
+
+def test_who_cannot_play_beside(trained: Path, tmp_path: Path) -> None:
+    store = tmp_path / "results"
+    shutil.copytree(trained, store)
+    row = scan(Store(store, read_only=True))[0]
+    Store(store).run({**row.config, "seed": 9}).begin()
+    Store(store).run({**row.config, "environment_options": {"k": 3, "v": 2}}).begin()
+    begun = [each.name for each in scan(Store(store, read_only=True)) if each.status == "begun"]
+    for name in begun:
+        with pytest.raises(BadInput, match=r"cannot play beside it.*name a finished run"):
+            show(row.name, store, (name,), tmp_path / "film.gif")
+    with pytest.raises(BadInput, match="there is no run 'GRU'"):
+        show(row.name, store, ("GRU",), tmp_path / "film.gif")
+    assert not (tmp_path / "film.gif").exists()
+
+
+@pytest.mark.parametrize(("length", "other"), [(0, 4), (700, 3), (299, 640), (301, 301)])
+def test_a_long_episode_keeps_its_ends(length: int, other: int) -> None:
+    env = SimpleNamespace(picture=lambda state: np.full((5, 200, 3), state % 251, np.uint8))
+    agent = film.Agent({"architecture": "GRU", "bonus": "none"}, {})
+    longest = max(length, other) + 1
+    episode = Episode(list(range(length + 1)), [0] * length, True)
+    record = film.Played([True], [length])
+    panels = list(film._panels(agent, record, env, episode, longest))  # type: ignore[arg-type]
+    assert len(panels) == -(-longest // -(-longest // film.FRAMES)) <= film.FRAMES
+    seen = [int(panel[BORDER + 2 * LINE, BORDER, 0]) for panel in panels]
+    every = -(-longest // film.FRAMES)
+    assert seen[-1] == length % 251
+    assert seen[0] == min((longest - 1) % every, length) % 251
 
 
 def test_as_json(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -290,7 +290,7 @@ def test_a_fork_of_a_process_with_jax_is_told() -> None:
     child = context.Process(target=_reset, args=(answers,))
     with pytest.warns(RuntimeWarning, match="fork"):
         child.start()
-    assert 'context="spawn"' in answers.get(timeout=60)
+    assert 'context="spawn"' in answers.get(timeout=300)
     child.join()
 
 

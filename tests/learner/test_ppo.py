@@ -24,7 +24,12 @@ def rows(pieces: Any) -> Any:
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), pieces)
 
 
-@pytest.mark.parametrize("architecture", memory.names())
+# of each kind one; that a memory's two forms agree is a law of memories
+EVERY_TIME = ("FFM", "GRU", "GTrXL", "Given", "Mamba-2", "Memoryless")
+SLOW = [pytest.param(a, marks=pytest.mark.slow) for a in memory.names() if a not in EVERY_TIME]
+
+
+@pytest.mark.parametrize("architecture", [*EVERY_TIME, *SLOW])
 def test_the_ratio_is_one_before_anything_changed(architecture: str) -> None:
     """Acting step by step and learning by chunks is one policy, resets inside chunks included."""
     program = Program.of(tiny(), architecture, settings=small())

@@ -12,47 +12,82 @@ import pytest
 
 from clew.learner.program_cache import FOLDER, cache_folder, prune, use_program_cache
 
-TRAIN = """
-import hashlib, jax
-from clew.learner import Pack, Settings, to_arrays
-from clew.learner.program_cache import use_program_cache
-use_program_cache()
+BEGIN = """
+import jax
+from clew.learner import program_cache
+program_cache.WORTH_KEEPING = 0.0  # on any machine, however fast
+program_cache.use_program_cache()
 hits = []
-jax.monitoring.register_event_listener(lambda name, **_: hits.append(name.rsplit("/")[-1]))
+jax.monitoring.register_event_listener(
+    lambda name, **_: hits.append(name) if name.endswith("cache_hits") else None
+)
+"""
+TRAIN = """
+import hashlib
+from clew.learner import Pack, Settings, execution, to_arrays
+found, compile_program = [], execution.compile_program
+
+def counted(*args):
+    before = len(hits)
+    compiled = compile_program(*args)
+    found.append(len(hits) > before)
+    return compiled
+
+execution.compile_program = counted
 small = Settings(envs=2, steps=8, chunk=8, chunks_per_batch=2, memory_width=8, encoder_width=8,
                  encoder_hidden=8, eval_every=1, eval_episodes=2)
 pack = Pack.of("TinyReproduce", "dense", "GRU", settings=small)
 state, _ = pack.advance(pack.begin())
 digest = hashlib.sha256(b"".join(a.tobytes() for a in to_arrays(state).values())).hexdigest()
-print(digest, hits.count("cache_hits"))
+print(digest, found)
+"""
+COMPILE = """
+def twice(x):
+    return 2 * x
+
+def found():
+    jax.clear_caches()
+    before = len(hits)
+    compiled = program_cache.compile_program(jax.jit(twice).lower(1.0), None)
+    hit = len(hits) > before
+    assert float(compiled(1.0)) == 2
+    return hit
+
+"""
+DAMAGE = """
+sound = [found(), found()]
+(torn,) = program_cache.cache_folder().glob("jit_twice-*-cache")
+whole = torn.read_bytes()
+torn.write_bytes(whole[: len(whole) // 2])
+print(sound, [found(), found(), found()])
 """
 
 
-def train(folder: Path) -> tuple[str, int, str]:
-    """What was trained, how many programs were not compiled, and what was said."""
+def told(folder: Path, *parts: str) -> str:
+    """What a process prints that keeps its programs there."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("JAX_COMPILATION_CACHE")}
     env |= {FOLDER: str(folder), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", TRAIN], env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", BEGIN + "".join(parts)],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    digest, hits = done.stdout.split()
-    return digest, int(hits), done.stderr
+    assert "persistent" not in done.stderr
+    return done.stdout.strip()
 
 
-def test_a_program_is_compiled_once_and_a_damaged_one_is_replaced(tmp_path: Path) -> None:
-    first, hits, _ = train(tmp_path)
-    assert hits == 0
-    kept = {path.name: path for path in next(tmp_path.iterdir()).glob("jit_*")}
-    assert any(name.startswith("jit_train_period-") for name in kept)
-    assert train(tmp_path)[:2] == (first, len(kept))
-    (torn,) = (path for name, path in kept.items() if name.startswith("jit_train_period-"))
-    whole = torn.read_bytes()
-    torn.write_bytes(whole[: len(whole) // 2])
-    again, hits, said = train(tmp_path)
-    assert (again, hits) == (first, len(kept) - 1)
-    assert "persistent" not in said
-    train(tmp_path)  # writes it anew
-    assert train(tmp_path)[:2] == (first, len(kept))
+def test_what_trains_is_compiled_once(tmp_path: Path) -> None:
+    first = told(tmp_path, TRAIN)
+    assert first.endswith("[False, False]")  # the beginning and a period
+    assert list(next(tmp_path.iterdir()).glob("jit_train_period-*-cache"))
+    assert told(tmp_path, TRAIN) == first.replace("False", "True")
+
+
+def test_a_damaged_program_is_replaced(tmp_path: Path) -> None:
+    """It is removed by whom it fails, and written anew by the next."""
+    assert told(tmp_path, COMPILE, DAMAGE) == "[False, True] [False, False, True]"
 
 
 def test_the_oldest_entries_are_removed(tmp_path: Path) -> None:
@@ -76,4 +111,4 @@ def test_a_cache_that_jax_has_already_stays(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert train(tmp_path / "file")[1] == 0
+    assert told(tmp_path / "file", COMPILE, "print(found(), found())") == "False False"

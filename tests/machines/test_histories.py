@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,14 @@ def test_pictures_of_a_gymnasium_environment(tmp_path: Path) -> None:
         draw_histories(answer, contrasts(answer), tmp_path / "none.png")
     assert not (tmp_path / "none.png").exists()
 
+    class Grey(Seen):
+        def render(self) -> Any:
+            return super().render()[..., 0]
+
+    answer = classify(from_env(Grey("rgb_array")))
+    with pytest.raises(BadInput, match=r"shape \(20, 30\), not \[y, x, 3\]"):
+        draw_histories(answer, contrasts(answer), tmp_path / "none.png")
+
 
 def test_a_large_picture_is_made_smaller(tmp_path: Path) -> None:
     class Large(Seen):
@@ -150,6 +159,20 @@ def test_a_strip_a_film_and_the_machine_from_a_shell(tmp_path: Path, capsys: Any
         assert getattr(film, "n_frames", 1) == 5  # four steps to the junction
         assert film.width < strip.shape[1]
     assert b"<svg" in files[2].read_bytes()
+
+
+def test_long_names_and_long_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pomdp = gallery.make("TMaze", length=12)
+    seen = tuple(name * 20 for name in pomdp.observations)
+    answer = classify(dataclasses.replace(pomdp, observations=seen))
+    monkeypatch.setattr("clew.machines.draw.strips.FRAMES", 4)
+    for file in ("long.png", "long.gif"):
+        draw_histories(answer, contrasts(answer), tmp_path / file)
+    with Image.open(tmp_path / "long.png") as strip, Image.open(tmp_path / "long.gif") as film:
+        assert strip.width < 1500
+        assert getattr(film, "n_frames", 1) <= 4
+        film.seek(film.n_frames - 1)  # type: ignore[attr-defined]
+        assert _has(np.asarray(film.convert("RGB")), BLUE)
 
 
 def test_nothing_to_draw_is_said(tmp_path: Path) -> None:

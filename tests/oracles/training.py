@@ -1,7 +1,7 @@
 """Records what training of a few small packs comes to: `python -m tests.oracles.training`.
 
-`tests/learner/test_golden_training.py` trains them again. Record anew only when a change of the
-numbers is meant.
+`tests/learner/test_golden_training.py` trains them again: with arms as arguments, what they come to
+is printed. Record anew only when a change of the numbers is meant.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import sys
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
@@ -20,6 +21,8 @@ from clew.learner import Knobs, Pack, Settings, train
 from tests.oracles.traces import GOLDEN
 
 FILE = GOLDEN / "training.json"
+FLAGS = "--xla_backend_optimization_level=0"
+"""Rounding depends on how the compiler is set, and an action that is drawn on rounding."""
 PERIODS = 2
 SETTINGS = Settings(
     envs=4,
@@ -66,6 +69,9 @@ def numbers(name: str) -> dict[str, list[float]]:
 
 
 def main() -> None:
+    if arms := sys.argv[1:]:
+        print(json.dumps({name: numbers(name) for name in arms}))
+        return
     recorded = {name: numbers(name) for name in ARMS}
     text = json.dumps(recorded).replace("], ", "],\n ").replace(": {", ": {\n ")  # a name a line
     FILE.write_text(text.replace("}, ", "},\n") + "\n")

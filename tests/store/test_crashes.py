@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 def test_every_crash_point_of_every_operation(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.store.crash_points", str(tmp_path)]
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=200
+        command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
     kills = json.loads(done.stdout)

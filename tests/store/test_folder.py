@@ -154,7 +154,7 @@ def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_store_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clew.store.store.LAYOUT", 0)
-    with pytest.raises(BadInput, match="layout 1; this version of Clew reads layout 0"):
+    with pytest.raises(BadInput, match="layout 1, and this version of Clew reads layout 0"):
         Store(store.root)
 
 

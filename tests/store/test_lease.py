@@ -196,7 +196,7 @@ def test_a_watcher_that_has_just_come_waits_its_own_time(folder: Path) -> None:
 def test_the_heart_beats_by_itself(folder: Path) -> None:
     with taken(Claims(folder, beat=0.02, stale=1)):
         before = highest(folder / NAME)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while highest(folder / NAME) == before and time.monotonic() < deadline:
             time.sleep(0.02)
         assert highest(folder / NAME) != before
@@ -228,7 +228,7 @@ def test_a_dead_process_of_this_machine_is_replaced_at_once(
     claims = quiet(folder)
     assert claims.take(NAME) is None
     child.kill()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while (lease := claims.take(NAME)) is None and time.monotonic() < deadline:
         time.sleep(0.01)  # until it is dead; it is not yet waited for: a zombie counts as dead
     assert lease is not None

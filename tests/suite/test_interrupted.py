@@ -26,7 +26,7 @@ def checkpointed(store: Path) -> bool:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=200)
+    out, err = process.communicate(timeout=300)
     assert "Traceback" not in err, err
     return process.returncode, out, err
 

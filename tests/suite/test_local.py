@@ -81,7 +81,7 @@ def test_a_killed_worker_is_replaced(trial: Trial, alone: dict[str, bytes], tmp_
     first = workers_of(process)
     assert len(first) == 2
     os.kill(first[0], signal.SIGKILL)
-    _, err = process.communicate(timeout=200)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert results(store) == alone
 
@@ -96,8 +96,8 @@ def test_workers_end_with_whoever_started_them(
     wait_for(lambda: list(store.glob("packs/*/checkpoint-*.npz")), process)
     workers = workers_of(process)
     process.send_signal(getattr(signal, name))
-    out, _ = process.communicate(timeout=100)
-    until = time.monotonic() + 60
+    out, _ = process.communicate(timeout=300)
+    until = time.monotonic() + 300
     while any(Path(f"/proc/{pid}/stat").exists() for pid in workers):
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -121,8 +121,8 @@ def test_workers_that_wait_end_with_whoever_started_them(trial: Trial, tmp_path:
     workers = workers_of(process)
     assert len(workers) == 2
     process.kill()
-    _, err = process.communicate(timeout=100)
-    until = time.monotonic() + 30
+    _, err = process.communicate(timeout=300)
+    until = time.monotonic() + 300
     while any(Path(f"/proc/{pid}/stat").exists() for pid in workers):
         assert time.monotonic() < until
         time.sleep(0.05)

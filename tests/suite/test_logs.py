@@ -251,7 +251,7 @@ def test_workers_that_are_killed_leave_logs_that_go_on(tmp_path: Path) -> None:
         process = trial.start(store, "--workers", str(workers), *flags, group=True)
         wait_for(lambda: len({*store.glob("packs/*/*.npz")} - before) > 1, process)  # noqa: B023
         os.killpg(process.pid, number)
-        _, said = process.communicate(timeout=200)
+        _, said = process.communicate(timeout=300)
         assert process.returncode == code, said
     undisturbed = tmp_path / "undisturbed"
     suite = tiny(steps=steps)

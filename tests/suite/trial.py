@@ -68,11 +68,11 @@ class Trial:
 
     def run(self, store: Path, *more: str) -> subprocess.CompletedProcess[str]:
         process = self.start(store, *more)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def wait_for(ready: Callable[[], Any], process: subprocess.Popen[str], limit: float = 100) -> None:
+def wait_for(ready: Callable[[], Any], process: subprocess.Popen[str], limit: float = 300) -> None:
     """Until something is there, or the process is not."""
     until = time.monotonic() + limit
     while not ready():

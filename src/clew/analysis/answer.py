@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from clew.analysis.names import NONE
@@ -134,9 +134,11 @@ class Answer:
         return None if not wanted or None in wanted else max(n for n in wanted if n is not None)
 
 
-def answers(statistics: Statistics) -> list[Answer]:
+@lru_cache(maxsize=1)  # the page and the terminal ask for the same
+def answers(statistics: Statistics) -> tuple[Answer, ...]:
     """One for every task, bonus and agent that has runs with the bonus and without."""
-    return [a for t in statistics.tasks for a in of_task(t.task, statistics.margin, statistics)]
+    of_tasks = (of_task(t.task, statistics.margin, statistics) for t in statistics.tasks)
+    return tuple(answer for found in of_tasks for answer in found)
 
 
 def of_task(

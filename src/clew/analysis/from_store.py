@@ -231,13 +231,16 @@ def _penalties(arms: Sequence[ArmName], configs: Sequence[Config]) -> list[float
 def _swept(results: Results) -> list[str]:
     """Where λ was swept, and which one the verdicts are about."""
     by = ["environment", "reward", "bonus"]
+    coefs = results.runs.groupby(by, sort=False)["bonus_coef"]
+    if coefs.nunique().max() < 2:
+        return []
     usual = {
         tuple(row[c] for c in by): row["bonus_coef"]
         for row in records(results.usual().runs.drop_duplicates(by))
     }
     notes = []
     for task, coef in usual.items():
-        mine = results.only(**dict(zip(by, task, strict=True))).runs["bonus_coef"]
+        mine = coefs.get_group(task)
         if mine.nunique() > 1:
             every = listed((f"{value:g}" for value in sorted(mine.unique())), "or")
             notes.append(

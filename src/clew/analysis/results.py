@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -113,6 +114,12 @@ class Results:
     def finished(self) -> pd.DataFrame:
         """The runs that count: everything else is listed, not averaged."""
         return self.runs[self.runs["status"] == "finished"]
+
+    @cached_property
+    def curves(self) -> dict[tuple[str, str], pd.DataFrame]:
+        """By task, the evaluations that have a success."""
+        known = self.evaluations[self.evaluations["success"].notna()]
+        return {(str(e), str(r)): rows for (e, r), rows in known.groupby(list(TASK), sort=False)}
 
     def usual(self) -> Results:
         """Without the runs of a sweep: of every bonus on a task, the λ that most runs have."""

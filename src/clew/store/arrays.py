@@ -82,8 +82,9 @@ def read_any(path: Path) -> ArrayFile:
         with _unzipped(path, file) as archive:
             header = _header(path, archive)
             with _explained(path):
-                _check(archive, os.fstat(file.fileno()).st_size)
-                return ArrayFile(header, *_members(archive))
+                arrays = dict(_arrays(archive, os.fstat(file.fileno()).st_size))
+                about = json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else None
+                return ArrayFile(header, arrays, about)
 
 
 def read_about(path: Path) -> JsonObject:
@@ -130,37 +131,39 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _check(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """The shapes, once it is certain that reading takes no more memory than the file is long."""
+    """The shapes; reading takes no more memory than the file is long."""
+    return {name: (shape, dtype) for name, shape, dtype, _, _ in _opened(archive, size)}
+
+
+def _arrays(archive: zipfile.ZipFile, size: int) -> Iterator[tuple[str, np.ndarray]]:
+    for name, shape, dtype, fortran, member in _opened(archive, size):
+        flat = np.frombuffer(bytearray(member.read()), dtype)
+        yield name, flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _opened(
+    archive: zipfile.ZipFile, size: int
+) -> Iterator[tuple[str, tuple[int, ...], np.dtype, bool, IO[bytes]]]:
+    """Each array's name, shape, type and order, and its file, of which the values are left to read.
+
+    By then it is certain that they are as long as the shape says, and no longer than the whole.
+    """
     infos = archive.infolist()
     if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
         raise ValueError("it is compressed")
     if sum(info.file_size for info in infos) > size:
         raise ValueError("its parts are longer than the whole")
-    shapes = {}
     for info in infos:
         if info.filename == ABOUT:
             continue
         with archive.open(info) as member:
             version = np.lib.format.read_magic(member)
-            shape, _, dtype = _READ_HEADER[version](member)
+            shape, fortran, dtype = _READ_HEADER[version](member)
             if dtype.kind not in _KINDS:
                 raise ValueError(f"{info.filename} is of type {dtype}")
             if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
                 raise ValueError(f"{info.filename} is not as long as its shape {shape} says")
-        shapes[info.filename.removesuffix(".npy")] = (shape, dtype)
-    return shapes
-
-
-def _members(archive: zipfile.ZipFile) -> tuple[dict[str, np.ndarray], JsonObject | None]:
-    arrays, about = {}, None
-    for info in archive.infolist():
-        with archive.open(info) as member:
-            if info.filename == ABOUT:
-                about = json.loads(member.read())
-            else:
-                array = np.lib.format.read_array(member, allow_pickle=False)
-                arrays[info.filename.removesuffix(".npy")] = array
-    return arrays, about
+            yield info.filename.removesuffix(".npy"), shape, dtype, fortran, member
 
 
 def _unzipped(path: Path, file: IO[bytes]) -> zipfile.ZipFile:

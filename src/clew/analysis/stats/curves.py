@@ -115,8 +115,7 @@ def aligned(curves: pd.DataFrame, value: str) -> tuple[Values, Values]:
 
 
 def _curves(results: Results, environment: str, reward: str) -> pd.DataFrame:
-    e = results.evaluations
-    return e[(e["environment"] == environment) & (e["reward"] == reward) & e["success"].notna()]
+    return results.curves.get((environment, reward), results.evaluations[:0])
 
 
 def _summary(steps: list[float]) -> Sustained:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import math
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -48,7 +49,7 @@ class Effect:
     """Of the seeds of an arm: both arms' variances, averaged."""
     margin: float
 
-    @property
+    @cached_property
     def needed(self) -> int | None:
         """Seeds an arm that would probably tell (80%); None for too few seeds, or over `MOST`."""
         if min(self.interval.n) < SEEDS:

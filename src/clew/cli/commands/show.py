@@ -18,7 +18,7 @@ from clew.plugins import FLAG
 from clew.store import RunFolder, Store, require, world_name
 from clew.store.canonical import JsonObject
 from clew.store.names import HASH
-from clew.store.state import RunState, inspect_run
+from clew.store.state import RunState, inspect_run, scan
 from clew.validate import BadInput, listing, whole_number
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -30,6 +30,7 @@ def show(
     run: RunName,
     /,
     store: Path = Path("results"),
+    beside: tuple[str, ...] = (),
     gif: Path | None = None,
     episodes: int = 3,
     seed: int = 0,
@@ -40,6 +41,9 @@ def show(
     Args:
         run: Name of its folder, or its hash; the beginning is enough.
         store: Folder of the results.
+        beside: Other runs of the store, which play the same levels beside it in the GIF. An
+            architecture (Memoryless, Given) means its run on the same task, best without a bonus
+            and with the same seed.
         gif: File for the GIF; in this folder and named after the run if not given.
         episodes: Number of episodes in the GIF; 0 for none.
         seed: Seed of the episodes.
@@ -54,7 +58,8 @@ def show(
     if not json:
         print_run(console, about)
     if found.status == "finished" and episodes and found.config:
-        about["gif"] = _record(console, opened.run(found.config), gif, episodes, seed)
+        runs = [opened.run(found.config), *(_beside(opened, found.config, name) for name in beside)]
+        about["gif"] = _record(console, runs, gif, episodes, seed)
     if json:
         print(text.dumps(about))
 
@@ -164,23 +169,54 @@ def _facts(about: JsonObject) -> dict[str, str]:
     return facts
 
 
-def _record(
-    console: Console, run: RunFolder, gif: Path | None, episodes: int, seed: int
-) -> JsonObject | None:
-    """Write the GIF; how its episodes went."""
-    from clew.cli.episode_gif import write_episodes
+def _beside(store: Store, config: JsonObject, asked: str) -> RunFolder:
+    """The run that is meant: by its architecture, on the same task, or else by its own name."""
+    world = ("environment", "environment_options")
 
-    weights = run.agent()
-    if weights is None:
-        say(console, "this store does not keep the weights of the run: there is no GIF")
-        return None
-    _require_names(run)
-    path = gif or Path(f"{run.name}.gif")
+    def alike(row: RunState, *fields: str) -> bool:
+        return all(row.config.get(field) == config.get(field) for field in fields)
+
+    def unlike(row: RunState) -> tuple[bool, bool]:
+        return row.config.get("bonus") != "none", not alike(row, "seed")
+
+    finished = (row for row in scan(store) if row.status == "finished")
+    same = [row for row in finished if alike(row, *world, "reward")]
+    if named := [row for row in same if row.config.get("architecture") == asked]:
+        return store.run(min(named, key=unlike).config)
+    found = inspect_run(find_run(store, asked))
+    if found.status != "finished" or not alike(found, *world):
+        raise BadInput(
+            f"{found.name} cannot play beside it: it is {found.status}, in "
+            f"{world_name(found.config)}; name a finished run of {world_name(config)}, or an "
+            "architecture"
+        )
+    return store.run(found.config)
+
+
+def _record(
+    console: Console, runs: list[RunFolder], gif: Path | None, episodes: int, seed: int
+) -> JsonObject | None:
+    """Write the GIF; how the episodes of each run went."""
+    from clew.cli.film import Agent, write_film
+
+    agents: list[Agent] = []
+    for run in runs:
+        weights = run.agent()
+        if weights is None:
+            say(console, f"this store does not keep the weights of {run.name}: there is no GIF")
+            return None
+        _require_names(run)
+        agents.append(Agent(run.config, weights))
+    path = gif or Path(f"{runs[0].name}.gif")
     say(console, "\nplaying …")
-    recorded = write_episodes(path, run.config, weights, episodes, seed)
-    succeeded, steps = sum(recorded.successes), sum(recorded.lengths)
-    say(console, f"{path}: {succeeded} of {episodes} episodes succeeded, {steps} steps")
-    return {"path": str(path), **recorded._asdict()}
+    played = write_film(path, agents, episodes, seed)
+    for run, record in zip(runs, played, strict=True):
+        succeeded, steps = sum(record.successes), sum(record.lengths)
+        whose = f"{path}: " if len(runs) == 1 else f"{run.name}: "
+        say(console, f"{whose}{succeeded} of {episodes} episodes succeeded, {steps} steps")
+    about = [{"run": run.name, **each._asdict()} for run, each in zip(runs, played, strict=True)]
+    first, *others = about
+    return {"path": str(path), **first, "beside": others}
 
 
 def _require_names(run: RunFolder) -> None:

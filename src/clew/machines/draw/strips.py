@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +22,12 @@ SIDE, LARGEST = 132, 240
 box of words; no more than so many of a large picture."""
 STEP, PAUSE = 90, 400
 """Hundredths of a second that a step of a film and its end are shown for."""
+FRAMES = 60
+"""Most pictures of a film; of longer histories, some steps are left out."""
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A moment: what is so, what is seen, and what is done then."""
 
@@ -78,8 +80,10 @@ def sheet(sections: Sequence[Section], notes: Sequence[str], at: int | None = No
 def film(path: Path, sections: Sequence[Section], notes: Sequence[str]) -> None:
     """Write a GIF that plays all histories at once; one that is shorter waits at its end."""
     longest = max(len(strip.frames) for s in sections for strip in (s.first, s.second))
-    frames = [np.asarray(sheet(sections, notes, at)) for at in range(longest)]
-    write_gif(path, frames, [STEP] * (longest - 1) + [PAUSE])
+    every = -(-longest // FRAMES)
+    moments = range(longest - 1, -1, -every)[::-1]
+    frames = [np.asarray(sheet(sections, notes, at)) for at in moments]
+    write_gif(path, frames, [STEP] * (len(frames) - 1) + [PAUSE])
 
 
 def _row(
@@ -131,6 +135,7 @@ def _inside(frame: Frame) -> Image.Image:
     return inside
 
 
+@lru_cache(512)  # each is drawn, and measured again and again
 def _cell(frame: Frame, colour: Colour = FAINT) -> Image.Image:
     """A picture or box in its frame, with what is seen, done and paid below."""
     inside = _inside(frame)
@@ -154,7 +159,7 @@ def _cell(frame: Frame, colour: Colour = FAINT) -> Image.Image:
 def _paragraph(text: str, width: int, size: int, colour: Colour, bold: bool = False) -> Image.Image:
     """Words in lines, as wide as they need and no wider than allowed."""
     font, lines = _font(size, bold), [""]
-    for word in text.split():
+    for word in (part for whole in text.split() for part in _parts(whole, font, width)):
         longer = f"{lines[-1]} {word}".strip()
         if lines[-1] and font.getlength(longer) > width:
             lines.append(word)
@@ -167,6 +172,13 @@ def _paragraph(text: str, width: int, size: int, colour: Colour, bold: bool = Fa
     for place, line in enumerate(lines):
         pen.text((0, place * high), line, colour, font)
     return picture
+
+
+def _parts(word: str, font: Font, width: int) -> list[str]:
+    """A word that is too long for a line, broken."""
+    lines = -(-int(font.getlength(word)) // width)
+    most = max(1, len(word) // lines) if lines > 1 else len(word)
+    return [word[i : i + most] for i in range(0, len(word), most)]
 
 
 @cache

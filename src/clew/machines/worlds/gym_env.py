@@ -202,7 +202,10 @@ class GymWalker(Walker["Env"]):
 
 def _picture(env: Env) -> np.ndarray:
     try:
-        return np.asarray(deepcopy(env).render(), np.uint8)  # what it draws with is not copied
+        picture = np.asarray(deepcopy(env).render(), np.uint8)  # what it draws with is not copied
+        if picture.ndim != 3 or picture.shape[2] != 3:
+            raise ValueError(f"render() gave an array of shape {picture.shape}, not [y, x, 3]")
+        return picture
     except Exception as error:
         raise BadInput(f"{env} cannot be drawn ({type(error).__name__}: {error})") from error
 
