@@ -263,7 +263,9 @@ def test_one_state_is_tried_before_pairs_are_refused(monkeypatch: pytest.MonkeyP
 
 
 def test_what_was_not_tried_is_not_called_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["clew.machines.deciding.density"], "MANY", 3)
+    density = sys.modules["clew.machines.deciding.density"]
+    monkeypatch.setattr(density, "MANY", 3)
+    monkeypatch.setattr(density, "unencodable", lambda beliefs: None)  # as if no word was found
     answer = classify(gallery.make("4x3"), limit=50)
     assert isinstance(answer.verdict, Undecided)
     assert "one-state machine was not tried on more than 3 states" in answer.verdict.reason

@@ -18,8 +18,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "deciding": {"model", "certificates", "exact"},
     "worlds": {"model", "exact"},
     "formats": {"model"},
-    "draw": {"model", "formats"},
-    "tasks": {"exact", "deciding", "worlds"},
+    "draw": {"model", "formats", "certificates", "deciding"},
+    "tasks": {"exact", "model", "deciding", "worlds"},
 }
 
 

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
+from math import isqrt
 
 from clew.machines.certificates.claims import Loop, NeverPerfect, Unencodable
 from clew.machines.certificates.filters import (
@@ -123,7 +124,7 @@ def _check_independent(factors: list[Fraction]) -> None:
         return [((vector[i - 1] if i else 0) + vector[-1] * f) % PRIME for i, f in enumerate(last)]
 
     images = [[int(i == j) for j in range(d)] for i in range(d)]
-    for k in range(1, 2 * (d * (d - 1)) ** 2 + 1):  # φ(k) ≥ √(k/2)
+    for k in range(1, max(30, isqrt((d * (d - 1)) ** 3)) + 1):  # φ(k) ≥ k^(2/3) above 30
         images = [repeated(vector) for vector in images]
         if k > 1 and _totient(k) <= d * (d - 1):
             demand(_rank(_orbit(images)) == d, f"every {k}th repetition stays in fewer dimensions")

@@ -28,6 +28,7 @@ from clew.machines.deciding.profile import Profile, profile
 from clew.machines.deciding.quotient import compressed_machine
 from clew.machines.deciding.spaces import in_words
 from clew.machines.deciding.structure import rewarded
+from clew.machines.deciding.unencodable import never_perfect
 from clew.machines.model.belief import Filter, close
 from clew.machines.model.ends import MEANING
 from clew.machines.model.pomdp import Pomdp
@@ -37,7 +38,7 @@ from clew.validate import BadInput, whole_number
 POSTERIORS = 20_000
 PAIRS = 3_000_000
 GLIMPSE = 100
-"""Posteriors of an infinite filter that are looked at for forced distinctions."""
+"""The first posteriors, which may show that there is no end of them, and what is kept apart."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ class Classification:
 def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     """Answer all questions, and have every certificate verified."""
     whole_number("limit", limit, 1)
-    beliefs = close(pomdp, limit)
+    glimpse = close(pomdp, min(limit, GLIMPSE))
+    endless = not glimpse.finite and never_perfect(glimpse) is not None
+    beliefs = glimpse if glimpse.finite or endless else close(pomdp, limit)
     alone = one_state(pomdp)
     if alone is not None:
         pairs, verdict = none_apart(beliefs), alone
@@ -70,7 +73,7 @@ def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
                 f"{pomdp.name} has {len(beliefs.cells):,} posteriors and {many:,} pairs of them "
                 f"that share an observation; at most {PAIRS:,} pairs are decided"
             )
-        pairs = decide_pairs(beliefs if beliefs.finite else close(pomdp, min(limit, GLIMPSE)))
+        pairs = decide_pairs(beliefs if beliefs.finite else glimpse)
         verdict = density(pairs, one_state_tried=True)
     bound = size_bound(pairs)
     for certificate in (verdict, bound):

@@ -18,8 +18,8 @@ LENGTH = 4
 """Of a word, in steps."""
 CANDIDATES = 400
 """Posteriors with a word that are looked at."""
-DIMENSIONS = 8
-"""Of the space; a check takes time in its fourth power."""
+DIMENSIONS = 12
+"""Of the space; a check takes time in a high power of it."""
 
 Weights = dict[int, int]
 

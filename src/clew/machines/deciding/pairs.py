@@ -76,7 +76,13 @@ def decide_pairs(beliefs: Filter) -> Pairs:
     quotient = classes(beliefs)
     graph = PairGraph(quotient, beliefs.pomdp.discount)
     rank = _free(graph)
-    options = {p: _options(graph, rank, p) for p in graph.pairs() if p not in rank}
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}  # there are few different ones
+    options = {
+        pair: same.setdefault(found, found)
+        for pair in graph.pairs()
+        if pair not in rank
+        for found in (_options(graph, rank, pair),)
+    }
     chosen = _choose(graph, options)
     forced = _solve(graph, chosen)
     conflicts = _conflicts(graph, options, chosen, forced)
@@ -123,40 +129,43 @@ def _choose(graph: PairGraph, options: dict[Pair, tuple[int, ...]]) -> dict[Pair
     Equations that lead to solved pairs only need no solving, and keep the numbers short. Pairs
     that are left depend on each other in a circle, whatever is chosen for them.
     """
-    waiting = {
-        (pair, action): len({after for _, after in graph.after(pair, action)})
-        for pair, actions in options.items()
-        for action in actions
-    }
     chosen: dict[Pair, int] = {}
-    queue: deque[Pair] = deque()
-
-    def settle(pair: Pair, action: int) -> None:
-        if pair not in chosen:
-            chosen[pair] = action
-            queue.append(pair)
-
-    for (pair, action), count in waiting.items():
-        if count == 0:
-            settle(pair, action)
+    for pair, actions in options.items():
+        for action in actions:
+            if next(graph.after(pair, action), None) is None:
+                chosen.setdefault(pair, action)
+    queue = deque(chosen)
     while queue:
-        pair = queue.popleft()
-        for before, action in {(b, a) for b, a, _ in graph.before(pair)}:
-            if (before, action) in waiting:
-                waiting[before, action] -= 1
-                if waiting[before, action] == 0:
-                    settle(before, action)
-    return {**{pair: actions[0] for pair, actions in options.items()}, **chosen}
+        for before, action, _ in graph.before(queue.popleft()):
+            if before in chosen or action not in options.get(before, ()):
+                continue
+            if all(after in chosen for _, after in graph.after(before, action)):
+                chosen[before] = action
+                queue.append(before)
+    for pair, actions in options.items():
+        chosen.setdefault(pair, actions[0])
+    return chosen
 
 
 def _solve(graph: PairGraph, chosen: dict[Pair, int]) -> dict[Pair, Fraction]:
-    place = {pair: number for number, pair in enumerate(chosen)}
-    constants, terms = [], []
+    """The gaps: one by one where they rest on those before, the others together."""
+    forced: dict[Pair, Fraction] = {}
+    left: list[Pair] = []
     for pair, action in chosen.items():
         constant, after = graph.demand(pair, action)
-        constants.append(constant)
-        terms.append({place[other]: graph.discount * k for other, k in after.items()})
-    return dict(zip(chosen, fixed_point(constants, terms), strict=True))
+        if all(other in forced for other in after):
+            rest = sum((k * forced[other] for other, k in after.items() if forced[other]), ZERO)
+            forced[pair] = constant + graph.discount * rest or ZERO
+        else:
+            left.append(pair)
+    place = {pair: number for number, pair in enumerate(left)}
+    constants, terms = [], []
+    for pair in left:
+        constant, after = graph.demand(pair, chosen[pair])
+        known = sum((k * forced[other] for other, k in after.items() if other in forced), ZERO)
+        constants.append(constant + graph.discount * known)
+        terms.append({place[q]: graph.discount * k for q, k in after.items() if q in place})
+    return forced | dict(zip(left, fixed_point(constants, terms), strict=True))
 
 
 def _conflicts(

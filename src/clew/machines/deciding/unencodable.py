@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 from math import gcd
 
 from clew.machines.certificates.claims import History, Loop, NeverPerfect, Unencodable
@@ -40,18 +41,26 @@ Unknown = tuple[History, int] | tuple[History, int, int]
 
 def unencodable(beliefs: Filter) -> Unencodable | NeverPerfect | None:
     """Look for a proof among the loops through the first posteriors; the stronger one first."""
-    step = Stepper(beliefs.pomdp)
     weaker: NeverPerfect | None = None
-    for tried, pooled in enumerate(loops(beliefs, step)):
-        if tried == LOOPS:
-            break
+    for step, pooled in _loops(beliefs):
         multiples = _contradiction(step, pooled)
-        if multiples is not None and _goes_on(pooled.loop):
+        if multiples is not None:
             return Unencodable(pooled.loop, multiples)
-        different = None if weaker else _different(step, pooled)
-        if different is not None and _goes_on(pooled.loop):
-            weaker = different
+        weaker = weaker or _different(step, pooled)
     return weaker
+
+
+def never_perfect(beliefs: Filter) -> NeverPerfect | None:
+    """The weaker proof alone. Where there is one, there are infinitely many posteriors."""
+    found = (_different(step, pooled) for step, pooled in _loops(beliefs))
+    return next((proof for proof in found if proof is not None), None)
+
+
+def _loops(beliefs: Filter) -> Iterator[tuple[Stepper, Pooled]]:
+    step = Stepper(beliefs.pomdp)
+    for pooled in islice(loops(beliefs, step), LOOPS):
+        if _goes_on(pooled.loop):
+            yield step, pooled
 
 
 def _goes_on(loop: Loop) -> bool:
