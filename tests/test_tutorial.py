@@ -54,7 +54,7 @@ def test_the_answer_that_it_tells(here: Path) -> None:
     _, train, report, *_ = commands(PAGE)
     assert called(*train).code == 0
     found = called(*report).out
-    told = next(text for text in blocks(PAGE, "console") if "clew report" in text)
+    told = next(text for text in blocks(PAGE, "console") if text.startswith("$ clew report"))
     for agent in ("GRU", "Memoryless"):
         (line,) = re.findall(rf"^ *{agent}: .*", told, re.MULTILINE)
         assert "Memory is the bottleneck." in line
