@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 
@@ -31,6 +32,10 @@ EVERY_TIME = [arm for arm in ARMS if arm.startswith(("images", "arrays"))]
 SLOW = [pytest.param(arm, marks=pytest.mark.slow) for arm in ARMS if arm not in EVERY_TIME]
 
 
+@pytest.mark.skipif(
+    not jax.__version__.startswith("0.10."),
+    reason="recorded with jax 0.10: training enlarges what other compilers round otherwise",
+)
 @pytest.mark.parametrize("arm", EVERY_TIME + SLOW)
 def test_training_gives_the_recorded_numbers(arm: str) -> None:
     """Exact where numbers are counts, else up to what processors differ in."""
