@@ -123,11 +123,11 @@ def test_a_missing_field(field: str) -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (b"name = 'x'\nsteps = \n", r"mine\.toml: .*line 2"),
-        (b"a = 1\na = 2\n", r"mine\.toml: .*line 2"),
-        (b"name = '\xff'", r"mine\.toml: .*utf-8"),
-        (b"a = " + b"[" * 5000, r"mine\.toml: "),
-        (b"a = " + b"9" * 5000, r"mine\.toml: "),
+        (b"name = 'x'\nsteps = \n", r"mine\.toml is not valid TOML: .*line 2"),
+        (b"a = 1\na = 2\n", r"mine\.toml is not valid TOML: .*line 2"),
+        (b"name = '\xff'", r"mine\.toml .*UTF-8"),
+        (b"a = " + b"[" * 5000, r"mine\.toml: it is nested too deep"),
+        (b"a = " + b"9" * 5000, r"mine\.toml "),
         (b"", r"mine\.toml: block is missing"),
         (b"[[block]]\nsteps = 1979-05-27\n", r"mine\.toml: block 1: .*steps"),
     ],

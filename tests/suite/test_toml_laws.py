@@ -95,7 +95,7 @@ def test_what_a_mutated_declaration_declares_comes_back(data: dict[str, Any]) ->
 def test_any_file_is_a_suite_or_a_sentence(tmp_path_factory: Any, written: str | bytes) -> None:
     path = tmp_path_factory.mktemp("any") / "any.toml"
     path.write_bytes(written if isinstance(written, bytes) else written.encode())
-    with pytest.raises(BadInput, match=r"any\.toml: "):
+    with pytest.raises(BadInput, match=r"any\.toml(: | is not )"):
         read_suite(path)
 
 

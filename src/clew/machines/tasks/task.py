@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -54,8 +55,8 @@ class TaskSpec:
     def command(self) -> str:
         """How to ask for the answer by hand."""
         chosen = {**self.options, "reward": self.reward, "discount": self.discount}
-        words = (f"{name}={_word(value)}" for name, value in chosen.items())
-        return f"clew classify {self.environment} --options {' '.join(words)}"
+        words = [f"{name}={_word(value)}" for name, value in chosen.items()]
+        return shlex.join(["clew", "classify", self.environment, "--options", *words])
 
 
 def _word(value: object) -> str:
