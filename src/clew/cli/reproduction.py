@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,10 @@ from clew.validate import BadInput
 if TYPE_CHECKING:
     from clew.analysis.reproduction import TrainedArm
 
-PICTURES = (".png", ".svg", ".pdf")
+PICTURES, PAGES = (".png", ".svg", ".pdf"), (".md", ".html")
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>The study again</title>
+<style>body{font:15px sans-serif;margin:2em}table{border-collapse:collapse;margin:2em 0}
+td,th{padding:.2em .7em;text-align:left;border-bottom:1px solid #ddd}</style>"""
 
 
 def show_reproduction(console: Console, out: Path | None) -> None:
@@ -27,8 +31,8 @@ def show_reproduction(console: Console, out: Path | None) -> None:
     from clew.analysis.tables.grid import FORMATS
 
     suffix = out.suffix.lower() if out else ""
-    if out and suffix not in PICTURES and suffix[1:] not in FORMATS:
-        known = ", ".join([*(f".{name}" for name in FORMATS), *PICTURES])
+    if out and suffix not in (*PICTURES, *PAGES):
+        known = ", ".join((*PAGES, *PICTURES))
         raise BadInput(f"--out {str(out)!r} is none of {known}; `clew report paper` writes those")
     trained = read_trained(results_folder())
     for line in _lines(trained):
@@ -39,8 +43,11 @@ def show_reproduction(console: Console, out: Path | None) -> None:
         figure = reproduction(trained)
         write(out, lambda file: figure.savefig(file, format=suffix[1:]))
     else:
-        grids = (FORMATS[suffix[1:]](grid) for grid in tables(trained))
-        text = "\n".join([*overview(trained), "", *grids])
+        grids = [FORMATS[suffix[1:]](grid) for grid in tables(trained)]
+        lines = overview(trained)
+        if suffix == ".html":
+            lines = [PAGE, *(f"<p>{escape(line)}</p>" for line in lines)]
+        text = "\n".join([*lines, "", *grids])
         write(out, lambda file: file.write(text.encode()))
     say(console, f"written: {out}")
 
@@ -62,7 +69,9 @@ def _lines(trained: Sequence[TrainedArm]) -> Iterator[str]:
         yield f"    published {formatting.estimate(found.published, 2, plus=True)}"
         for each in found.found:
             gap = formatting.estimate(each.difference, 2, plus=True)
-            yield f"    ours      {gap} at {each.steps / 1e6:.1f} M steps, {each.reading}"
+            seeds = formatting.seeds(each.difference.n)
+            when = f"{each.steps / 1e6:.1f} M steps ({each.share:.0%}), {seeds}"
+            yield f"    ours      {gap} after {when}: {each.reading}"
     yield "\nArms that were trained to the end: ours and published, mean ± std over seeds"
     whole = sorted((e for e in trained if e.whole), key=lambda e: list(published).index(e.arm))
     for each in whole:
@@ -73,8 +82,11 @@ def _lines(trained: Sequence[TrainedArm]) -> Iterator[str]:
             for s in (result.ours, result.theirs)
         )
         yield f"{name:30} {ours}  {theirs}  {result.agreement:8} {each.reading}"
-    yield f"\n{DETAILS}: {DETAILS_OPTIONS}. docs/reproduction.md discusses the readings."
     yield (
-        f"{len(trained) - len(whole)} more arms were stopped earlier: clew report paper --out "
-        "paper.md has all; --out paper.png draws them"
+        "\nReadings: what the paper leaves open; 'defaults' is Clew's own, with the goal hidden. "
+        f"{DETAILS}: {DETAILS_OPTIONS}, of E3B. MPG: MysteryPath-Grid. More: docs/reproduction.md."
+    )
+    yield (
+        f"{len(trained) - len(whole)} more arms and readings were stopped earlier: clew report "
+        "paper --out paper.md has all of them; --out paper.png draws those with 85% of the steps"
     )

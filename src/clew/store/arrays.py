@@ -28,6 +28,8 @@ Arrays = Mapping[str, np.ndarray]
 ABOUT = "about.json"
 _KINDS = "biufcSU"
 _COMMENT = re.compile(rb"clew arrays 1 role=([a-z-]+) of=([0-9a-f]+) sha256=[0-9a-f]{64}")
+_PART = 1 << 20
+"""Bytes that are read at a time: an array is in memory once."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MADE_UP = (
     ValueError, EOFError, LookupError, TypeError, ArithmeticError, RuntimeError, MemoryError,
@@ -137,8 +139,12 @@ def _check(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[tuple[int, ..
 
 def _arrays(archive: zipfile.ZipFile, size: int) -> Iterator[tuple[str, np.ndarray]]:
     for name, shape, dtype, fortran, member in _opened(archive, size):
-        flat = np.frombuffer(bytearray(member.read()), dtype)
-        yield name, flat.reshape(shape, order="F" if fortran else "C")
+        array = np.empty(shape, dtype, "F" if fortran else "C")
+        rest = array.ravel("K").view(np.uint8).data if array.nbytes else memoryview(b"")
+        while part := member.read(min(len(rest), _PART)):
+            rest[: len(part)] = part
+            rest = rest[len(part) :]
+        yield name, array
 
 
 def _opened(

@@ -26,26 +26,28 @@ from clew.store.names import listed
 def overview(trained: Sequence[TrainedArm]) -> list[str]:
     """What came out, for someone who reads no further."""
     published = published_summaries()
-    judged = Counter(judge(claim, trained, published).outcome for claim in CLAIMS)
+    outcomes = [judge(claim, trained, published).outcome for claim in CLAIMS]
+    judged = Counter("in part" if "else open" in each else each for each in outcomes)
     whole = [each for each in trained if each.whole]
     agreement = Counter(compared(each, published).agreement for each in whole)
-    counted = listed(f"{number} {_SHORT[outcome]}" for outcome, number in judged.most_common())
+    counted = listed(f"{judged[outcome]} {words}" for outcome, words in _SHORT if judged[outcome])
     arms = len({each.arm for each in whole})
     return [
         f"Of {len(CLAIMS)} claims of the paper about success, {counted}.",
-        f"{arms} of its {len(published)} arms were trained to the end, some under several readings "
-        f"of what it leaves open: {agreement['agrees']} agree with the published figure by a 95% "
-        f"interval, {agreement['differs']} differ.",
+        f"{arms} of its {len(published)} arms were trained to the end. With several readings of "
+        f"what the paper leaves open that makes {len(whole)} comparisons: {agreement['agrees']} "
+        f"agree with the published figure by a 95% interval, {agreement['differs']} differ.",
     ]
 
 
-_SHORT = {
-    "holds": "hold",
-    "does not hold": "do not",
-    "depends on the reading": "depend on how it is read",
-    "open": "open (too few seeds)",
-    "not trained": "not trained yet",
-}
+_SHORT = (
+    ("holds", "hold"),
+    ("does not hold", "do not hold"),
+    ("depends on the reading", "depend on how the paper is read"),
+    ("in part", "are decided under some readings only"),
+    ("open", "are open (too few seeds)"),
+    ("not trained", "are not trained yet"),
+)
 
 
 def tables(trained: Sequence[TrainedArm]) -> list[Grid]:
@@ -68,7 +70,7 @@ def _claims(judged: Sequence[Judged]) -> Grid:
     def rows(each: Judged) -> list[list[Cell]]:
         first = [word(each.claim.says), _gap(each.published), word(each.outcome)]
         if not each.found:
-            return [[*first, *[EMPTY] * 4]]
+            return [[*first, *[EMPTY] * 5]]
         head = [first, *[[EMPTY] * 3] * (len(each.found) - 1)]
         return [h + _under(one) for h, one in zip(head, each.found, strict=True)]
 
@@ -80,11 +82,11 @@ def _claims(judged: Sequence[Judged]) -> Grid:
     return Grid(
         name="claims",
         caption="The paper's claims: differences in success [95%, Welch], published and ours",
-        columns=("claim", "published", "here", "reading", "M steps", "ours", "so"),
+        columns=("claim", "published", "here", "reading", "M steps", "ours", "seeds", "so"),
         rows=found,
         sections=sections,
         note="Both arms over the same evaluations, so a claim can be judged before the study's "
-        "budget is over. 'Hardly' and 'nothing' hold where the interval lies within ±0.05. "
+        "budget is over. 'Hardly' and 'nothing' hold where the interval lies within ±0.1. "
         f"{DETAILS} stands for {DETAILS_OPTIONS}. Probes (P1 to P6) have not been trained.",
     )
 
@@ -161,8 +163,9 @@ def _readings(trained: Sequence[TrainedArm]) -> Grid:
 def _under(one: UnderReading) -> list[Cell]:
     return [
         word(str(one.reading)),
-        _steps(one.steps),
+        figure(f"{one.steps / 1e6:.1f} ({one.share:.0%})", one.steps),
         _gap(one.difference),
+        word(formatting.seeds(one.difference.n)),
         Cell(one.outcome, one.outcome, bold=one.outcome == "does not hold"),
     ]
 

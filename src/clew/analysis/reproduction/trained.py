@@ -35,7 +35,8 @@ class Reading:
     @property
     def without_bonus(self) -> Reading:
         """The same, of a run without a bonus."""
-        return Reading(self.environment_options, "", self.settings, "")
+        knobs = [knob for knob in self.knobs.split() if not knob.startswith("bonus_coef=")]
+        return Reading(self.environment_options, "", self.settings, " ".join(knobs))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,12 +92,15 @@ def read_trained(folder: Path) -> list[TrainedArm]:
     curves = pd.read_csv(folder / "curves.csv").set_index("run")
     found: list[TrainedArm] = []
     for key, rows in runs.groupby([*ARM, *fields], sort=False):
+        arm, reading = _named(*(str(each) for each in key))
+        if arm[0] not in STEPS:
+            continue
         longest = rows[rows["steps"] == rows["steps"].max()].drop_duplicates("seed")
         mine = curves.loc[longest["run"].tolist()]
         found.append(
             TrainedArm(
-                arm=(str(key[0]), str(key[1]), str(key[2]), str(key[3])),
-                reading=Reading(*(str(each) for each in key[len(ARM) :])),
+                arm=arm,
+                reading=reading,
                 curves=tuple(
                     np.array(str(text).split(), float) / episodes
                     for text, episodes in zip(
@@ -108,3 +112,14 @@ def read_trained(folder: Path) -> list[TrainedArm]:
             )
         )
     return found
+
+
+def _named(
+    environment: str, reward: str, memory: str, bonus: str, options: str, *rest: str
+) -> tuple[Arm, Reading]:
+    """The view of MemoryS13 belongs to its name, as in the published table."""
+    words = options.split()
+    if "view=7" in words:
+        words.remove("view=7")
+        environment += "[view=7]"
+    return (environment, reward, memory, bonus), Reading(" ".join(words), *rest)

@@ -95,6 +95,7 @@ def classify(
             draw_histories(answer, [*own, *contrasts(answer)], file)
         else:
             _draw(file, model.machine if isinstance(model, PomdpRM) else None, answer)
+        _say(console_for(json), f"written: {file}")
 
 
 def under(model: Pomdp | PomdpRM, end: End) -> Pomdp | PomdpRM:

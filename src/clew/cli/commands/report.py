@@ -59,7 +59,7 @@ def report(
 
     Args:
         source: Folder of a store, or a file. Runs that are not finished are listed, and left out.
-            Or `paper`; then --out is a .md, .html, .csv, .tex, .png, .svg or .pdf file.
+            Or `paper`; then --out is a .md, .html, .png, .svg or .pdf file, and the only option.
         against: Compare with the published numbers (`paper`), or with another store or file.
         out: File for the page; report.html in the store or beside the file if not given.
         json: Write the whole answer as JSON instead of the page: to FILE, or else to standard
@@ -74,6 +74,13 @@ def report(
     """
     console = console_for(json is not None)
     if source == Path(PAPER) and not source.exists():
+        if (
+            json is not None
+            or against
+            or margin != MARGIN
+            or any((baseline, lower, upper, *score_range))
+        ):
+            raise BadInput("`clew report paper` takes --out only; results/runs.csv has every run")
         show_reproduction(console, out)
         return
     options = TableOptions(baseline, lower, upper, score_range)

@@ -72,7 +72,7 @@ def paper() -> Suite:
 
 @register("paper-literal")
 def paper_literal() -> Suite:
-    """The same 1,800 runs as the paper's text has them, word for word.
+    """The same 1,800 runs as the paper's text has them.
 
     Cardinal moves and a visible goal on MysteryPath, γ = 0.99 on TinyReproduce; what the text does
     not say is Clew's default.
