@@ -87,7 +87,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 .venv-lowest/ready: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints-lowest.txt --editable '.[gym,report]' beartype hypothesis pytest pytest-xdist
+		--constraint constraints-lowest.txt --editable '.[gym,report]' beartype hatchling hypothesis pytest pytest-xdist ruff
 	@touch $@
 
 .venv-clusters/ready: pyproject.toml constraints.txt

@@ -198,7 +198,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
                     "b-x2-00000000", "training", period, 6, 100, 0.5, 0.25, left=6.0 - period
                 )
             )
-    told = file.getvalue().splitlines()
+    told = file.getvalue().strip().splitlines()
     assert len(told) == 2
     assert told[0].startswith("all packs: 4/18 periods, ")
     assert told[0].endswith(" left, 0 packs done, 200 steps/s")
