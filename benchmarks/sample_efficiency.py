@@ -7,15 +7,15 @@ Both sides play the same world with the same settings: sb3-contrib's RecurrentPP
 form of it, ours directly. Actor and critic each have an encoder (256, then 128; sb3's convolutions
 for images) and an LSTM of width 128. What is compared is the share of training episodes that
 succeeded, rollout by rollout, with actions sampled: both sides have that. Curves go to a file, a
-line a rollout, which a second call adds to; `table` prints means over seeds and the steps until
-success stays at .5 and at .9.
+line a rollout as it ends, which a second call adds to; `table` prints, over the steps that every
+run of a task has made, means over seeds and the steps until success stays at .5 and at .9.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,11 +53,11 @@ TASKS = {
         "MysteryPath-Grid", {"size": 4, "show_goal": True}, "aligned", Knobs(), 800_000
     ),
 }
-Rollout = tuple[int, int, int]
-"""Environment steps so far; episodes that ended in this rollout; successes among them."""
+Write = Callable[[int, int, int], None]
+"""Of a rollout: environment steps so far, episodes that ended in it, successes among them."""
 
 
-def ours(task: Setup, seed: int, steps: int) -> Iterator[Rollout]:
+def ours(task: Setup, seed: int, steps: int, write: Write) -> None:
     """Our learner's rollouts."""
     world = envs.make(task.environment, **task.options)
     pack = Pack.of(world, task.reward, "LSTM", seeds=[seed], knobs=task.knobs, settings=SETTINGS)
@@ -68,10 +68,10 @@ def ours(task: Setup, seed: int, steps: int) -> Iterator[Rollout]:
     for i, (episodes, successes) in enumerate(
         zip(found.episodes[0], found.successes[0], strict=True)
     ):
-        yield (i + 1) * SETTINGS.envs * SETTINGS.steps, int(episodes), int(successes)
+        write((i + 1) * SETTINGS.envs * SETTINGS.steps, int(episodes), int(successes))
 
 
-def recurrent_ppo(task: Setup, seed: int, steps: int) -> Iterator[Rollout]:
+def recurrent_ppo(task: Setup, seed: int, steps: int, write: Write) -> None:
     """sb3-contrib's, with our settings under its names."""
     import gymnasium
     import torch
@@ -81,7 +81,6 @@ def recurrent_ppo(task: Setup, seed: int, steps: int) -> Iterator[Rollout]:
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     torch.set_num_threads(1)
-    found: list[Rollout] = []
 
     class Encoder(BaseFeaturesExtractor):
         def __init__(self, space: Any):
@@ -107,7 +106,7 @@ def recurrent_ppo(task: Setup, seed: int, steps: int) -> Iterator[Rollout]:
             return True
 
         def _on_rollout_end(self) -> None:
-            found.append((self.num_timesteps, self.episodes, self.successes))
+            write(self.num_timesteps, self.episodes, self.successes)
             self.episodes = self.successes = 0
 
     def make() -> gymnasium.Env[Any, Any]:
@@ -140,7 +139,6 @@ def recurrent_ppo(task: Setup, seed: int, steps: int) -> Iterator[Rollout]:
         seed=seed,
     )
     model.learn(steps, callback=Count())
-    yield from found
 
 
 SIDES = {"clew": ours, "sb3-contrib": recurrent_ppo}
@@ -156,10 +154,13 @@ def train(args: argparse.Namespace) -> None:
         for task in args.tasks:
             for side in args.sides:
                 for seed in range(args.first_seed, args.first_seed + args.seeds):
+
+                    def write(*rollout: int, about: tuple = (task, side, seed)) -> None:
+                        writer.writerow((*about, *rollout))
+                        file.flush()
+
                     setup = TASKS[task]
-                    rows = SIDES[side](setup, seed, args.steps or setup.steps)
-                    writer.writerows((task, side, seed, *row) for row in rows)
-                    file.flush()
+                    SIDES[side](setup, seed, args.steps or setup.steps, write)
                     print(task, side, seed, "done", flush=True)
 
 
@@ -170,6 +171,8 @@ def table(args: argparse.Namespace) -> None:
     print("| task | side | n | success by quarter of training, mean [95%] | stays at .5 | at .9 |")
     print("|---|---|---:|---|---:|---:|")
     for task, of_task in curves.groupby("task", sort=False):
+        common = of_task.groupby(["side", "seed"]).steps.max().min()
+        of_task = of_task[of_task.steps <= common]
         areas: dict[str, np.ndarray] = {}
         for side, mine in of_task.groupby("side", sort=False):
             by_seed = mine.pivot_table(index="seed", columns="steps", values="success").to_numpy()
