@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from clew.learner import History, Knobs, Pack, Settings, periods
 
 SETTINGS = Settings(eval_episodes=1)
 COLUMNS = ("task", "side", "seed", "steps", "episodes", "successes")
+THREADS = int(os.environ.get("OMP_NUM_THREADS", "1"))
 SUSTAINED = 10
 """Rollouts over which success must stay."""
 
@@ -80,7 +82,7 @@ def recurrent_ppo(task: Setup, seed: int, steps: int, write: Write) -> None:
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
 
     class Encoder(BaseFeaturesExtractor):
         def __init__(self, space: Any):
@@ -112,7 +114,8 @@ def recurrent_ppo(task: Setup, seed: int, steps: int, write: Write) -> None:
     def make() -> gymnasium.Env[Any, Any]:
         return gymnasium.make(f"clew/{task.environment}-v0", reward=task.reward, **task.options)
 
-    images = len(make().observation_space.shape or ()) == 3
+    shape = make().observation_space.shape or ()
+    images = len(shape) == 3 and min(shape[:2]) >= 36  # sb3's convolutions need that much
     encoder = {} if images else {"features_extractor_class": Encoder}
     model = RecurrentPPO(
         "CnnLstmPolicy" if images else "MlpLstmPolicy",

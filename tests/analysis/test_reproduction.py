@@ -70,7 +70,20 @@ def test_every_run_that_is_the_longest_of_its_arm_counts(trained: list[TrainedAr
     assert len({(e.arm, e.reading) for e in trained}) == len(trained)
     for each in trained:
         assert {len(curve) for curve in each.curves} == {each.evaluations}
-        assert each.arm in published_summaries()
+
+
+def test_controls_stand_apart_from_what_was_published(
+    trained: list[TrainedArm], capsys: pytest.CaptureFixture[str]
+) -> None:
+    published = published_summaries()
+    controls = [each for each in trained if each.arm not in published]
+    assert {each.arm[2] for each in controls} == {"Given"}
+    (_, arms, _) = tables(trained)
+    assert [row[-1].text for row in arms.rows].count("not in the paper") == len(controls)
+    report(Path("paper"))
+    first, _, last = capsys.readouterr().out.partition("Controls that the paper does not have")
+    assert "Given" not in first
+    assert last.count(" Given, ") == len([each for each in controls if each.whole])
 
 
 def test_a_claim_is_judged_over_the_same_evaluations(trained: list[TrainedArm]) -> None:

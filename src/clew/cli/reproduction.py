@@ -15,6 +15,7 @@ from clew.store.atomic import write
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
+    from clew.analysis.report.comparison import ArmSummary
     from clew.analysis.reproduction import TrainedArm
 
 PICTURES, PAGES = (".png", ".svg", ".pdf"), (".md", ".html")
@@ -73,15 +74,21 @@ def _lines(trained: Sequence[TrainedArm]) -> Iterator[str]:
             when = f"{each.steps / 1e6:.1f} M steps ({each.share:.0%}), {seeds}"
             yield f"    ours      {gap} after {when}: {each.reading}"
     yield "\nArms that were trained to the end: ours and published, mean ± std over seeds"
-    whole = sorted((e for e in trained if e.whole), key=lambda e: list(published).index(e.arm))
-    for each in whole:
-        result = compared(each, published)
-        name = f"{task_label(*each.arm[:2])}, {each.arm[2]}, {bonus_label(each.arm[3])}"
-        ours, theirs = (
-            f"{formatting.rate(s.mean)} ± {formatting.rate(s.std)}"
-            for s in (result.ours, result.theirs)
-        )
-        yield f"{name:30} {ours}  {theirs}  {result.agreement:8} {each.reading}"
+    whole = [each for each in trained if each.whole]
+    name = {
+        arm: f"{task_label(*arm[:2])}, {arm[2]}, {bonus_label(arm[3])}"
+        for arm in (*published, *(each.arm for each in whole))
+    }
+    width = max(len(name[each.arm]) for each in whole)
+    for arm in published:
+        for each in (one for one in whole if one.arm == arm):
+            result = compared(each, published)
+            both = f"{_mean_std(result.ours)}  {_mean_std(result.theirs)}"
+            yield f"{name[arm]:{width}} {both}  {result.agreement:8} {each.reading}"
+    if controls := [each for each in whole if each.arm not in published]:
+        yield "\nControls that the paper does not have (Given: told what a memory should hold)"
+        for each in controls:
+            yield f"{name[each.arm]:{width}} {_mean_std(each.summary())}  {each.reading}"
     yield (
         "\nReadings: what the paper leaves open; 'defaults' is Clew's own, with the goal hidden. "
         f"{DETAILS}: {DETAILS_OPTIONS}, of E3B. MPG: MysteryPath-Grid. More: docs/reproduction.md."
@@ -90,3 +97,9 @@ def _lines(trained: Sequence[TrainedArm]) -> Iterator[str]:
         f"{len(trained) - len(whole)} more arms and readings were stopped earlier: clew report "
         "paper --out paper.md has all of them; --out paper.png draws those with 85% of the steps"
     )
+
+
+def _mean_std(summary: ArmSummary) -> str:
+    from clew.analysis import formatting
+
+    return f"{formatting.rate(summary.mean)} ± {formatting.rate(summary.std)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -11,10 +12,11 @@ from clew.analysis.figures.style import INK, new, styled
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import STEPS
 from clew.analysis.report.comparison import ArmSummary, published_summaries
-from clew.analysis.reproduction.trained import TrainedArm
+from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS, TrainedArm
 from clew.analysis.stats.intervals import half_width
 
-LOOKS = (("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "v"), ("#7a5195", "^"))
+PUBLISHED = (INK, "D")
+LOOKS = (("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "v"), ("#7a5195", "^"), ("#b8860b", "P"))
 FAR = 0.85
 """Share of the study's steps from which an arm is drawn."""
 
@@ -24,20 +26,20 @@ def reproduction(trained: Sequence[TrainedArm]) -> Figure:
     published = published_summaries()
     drawn = [e for e in trained if e.steps >= FAR * STEPS[e.arm[0]] and len(e.curves) > 1]
     arms = [arm for arm in published if any(e.arm == arm for e in drawn)]
-    readings = list(dict.fromkeys(str(e.reading) for e in drawn))
+    readings = list(dict.fromkeys(_bonus_of(e) for e in drawn if e.arm in arms))
     with styled():
         figure = new(6.4, 1.2 + 0.36 * len(arms))
         axes = figure.subplots()
-        for k, reading in enumerate(["", *readings]):
-            colour, mark = LOOKS[(k - 1) % len(LOOKS)] if reading else (INK, "D")
-            label = f"ours, {reading}" if reading else "published"
+        looks = dict(zip(readings, itertools.cycle(LOOKS), strict=False))
+        for label, (colour, mark) in {"published": PUBLISHED, **looks}.items():
             axes.plot([], [], mark, color=colour, ms=4, label=label)
-            for row, arm in enumerate(arms):
-                mine = [e.summary() for e in drawn if (e.arm, str(e.reading)) == (arm, reading)]
-                for found in mine if reading else [published[arm]]:
-                    _point(axes, row + 0.18 * k, found, colour, mark)
+        for row, arm in enumerate(arms):
+            _point(axes, row, published[arm], *PUBLISHED)
+            mine = sorted((e for e in drawn if e.arm == arm), key=_bonus_of)
+            for k, each in enumerate(mine):
+                _point(axes, row + 0.2 * (k + 1), each.summary(), *looks[_bonus_of(each)])
         names = [f"{task_label(*arm[:2])}: {arm[2]}, {bonus_label(arm[3])}" for arm in arms]
-        axes.set_yticks([row + 0.25 for row in range(len(arms))], names)
+        axes.set_yticks([row + 0.2 for row in range(len(arms))], names)
         axes.set_ylim(len(arms) - 0.2, -0.4)
         axes.set_xlim(-0.02, 1)
         axes.set_xlabel(
@@ -46,6 +48,14 @@ def reproduction(trained: Sequence[TrainedArm]) -> Figure:
         axes.grid(axis="x", color="#dddddd", lw=0.5)
         figure.legend(loc="outside lower center", fontsize=7)
     return figure
+
+
+def _bonus_of(each: TrainedArm) -> str:
+    """What tells the arms that are drawn apart, besides their own names."""
+    if each.arm[3] == "none":
+        return "ours, without a bonus"
+    options = each.reading.bonus_options.replace(DETAILS_OPTIONS, DETAILS)
+    return f"ours, {bonus_label(each.arm[3])}: {options or 'as Clew has it'}"
 
 
 def _point(axes: Axes, y: float, found: ArmSummary, colour: str, mark: str) -> None:

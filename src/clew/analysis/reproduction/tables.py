@@ -28,9 +28,13 @@ def overview(trained: Sequence[TrainedArm]) -> list[str]:
     published = published_summaries()
     outcomes = [judge(claim, trained, published).outcome for claim in CLAIMS]
     judged = Counter("in part" if "else open" in each else each for each in outcomes)
-    whole = [each for each in trained if each.whole]
+    whole = [each for each in trained if each.whole and each.arm in published]
     agreement = Counter(compared(each, published).agreement for each in whole)
-    counted = listed(f"{judged[outcome]} {words}" for outcome, words in _SHORT if judged[outcome])
+    counted = listed(
+        f"{judged[outcome]} {one if judged[outcome] == 1 else many}"
+        for outcome, one, many in _SHORT
+        if judged[outcome]
+    )
     arms = len({each.arm for each in whole})
     return [
         f"Of {len(CLAIMS)} claims of the paper about success, {counted}.",
@@ -41,12 +45,12 @@ def overview(trained: Sequence[TrainedArm]) -> list[str]:
 
 
 _SHORT = (
-    ("holds", "hold"),
-    ("does not hold", "do not hold"),
-    ("depends on the reading", "depend on how the paper is read"),
-    ("in part", "are decided under some readings only"),
-    ("open", "are open (too few seeds)"),
-    ("not trained", "are not trained yet"),
+    ("holds", "holds", "hold"),
+    ("does not hold", "does not hold", "do not hold"),
+    ("depends on the reading", "depends on the reading", "depend on the reading"),
+    ("in part", "is decided under some readings only", "are decided under some readings only"),
+    ("open", "is open (too few seeds)", "are open (too few seeds)"),
+    ("not trained", "is not trained yet", "are not trained yet"),
 )
 
 
@@ -93,20 +97,22 @@ def _claims(judged: Sequence[Judged]) -> Grid:
 
 def _arms(trained: Sequence[TrainedArm], published: Mapping[Arm, ArmSummary]) -> Grid:
     def row(each: TrainedArm) -> list[Cell]:
-        beside = compared(each, published)
-        end = word(beside.agreement) if each.whole else word("not to the end")
-        return [
+        ours = [
             word(each.arm[2]),
             word(bonus_label(each.arm[3])),
             word(str(each.reading)),
             _steps(each.steps),
-            summary_cell(beside.ours),
-            summary_cell(beside.theirs),
-            _gap(beside.difference) if each.whole else EMPTY,
-            end,
+            summary_cell(each.summary()),
         ]
+        if each.arm not in published:
+            return [*ours, EMPTY, EMPTY, word("not in the paper")]
+        beside = compared(each, published)
+        if not each.whole:
+            return [*ours, summary_cell(beside.theirs), EMPTY, word("not to the end")]
+        return [*ours, summary_cell(beside.theirs), _gap(beside.difference), word(beside.agreement)]
 
-    ordered = sorted(trained, key=lambda each: (not each.whole, list(published).index(each.arm)))
+    places = {arm: place for place, arm in enumerate(published)}
+    ordered = sorted(trained, key=lambda e: (not e.whole, places.get(e.arm, len(places))))
     tasks = dict.fromkeys(each.arm[:2] for each in ordered)
     rows, sections = in_sections(
         (task_label(*task), [row(each) for each in ordered if each.arm[:2] == task])
