@@ -2,9 +2,10 @@
 
 Both sides step the same environment on the host: CartPole, or a corridor seen through a 3×3 window
 (the original MiniGrid-MemoryS13, its view as one-hot numbers); with 1 copy of it, and with 16. Both
-play rollouts of 512 steps of every copy, and learn for 4 epochs in 4 minibatches each; actor and
-critic each have an LSTM of width 128. Ours cuts time into chunks of 64, and evaluates an episode
-in every turn; sb3-contrib's RecurrentPPO does neither.
+play rollouts of 512 steps of every copy, and learn for 4 epochs in 4 minibatches each, without an
+early stop; actor and critic each have an encoder of two layers and an LSTM of width 128. Ours cuts
+time into chunks of 64, and evaluates an episode in every turn; sb3-contrib's RecurrentPPO does
+neither.
 
 The sides take turns, and what counts is the median of their turns. A second of the clock is worth
 what else the machine is doing, so steps a second of processor time stand beside it.
@@ -24,7 +25,7 @@ import jax
 
 from clew import envs as worlds
 from clew.learner import Pack, Settings
-from peers import CHUNK, EPOCHS, KNOBS, STEPS, WIDTH, corridor
+from peers import CHUNK, EPOCHS, KNOBS, NO_STOP, STEPS, WIDTH, corridor
 
 MINIBATCHES = 4
 ROLLOUTS = {1: 10, 16: 2}
@@ -45,12 +46,18 @@ class Turn(NamedTuple):
     processor: float
 
 
-def ours(name: str, envs: int, architecture: str) -> Iterator[int]:
-    """The steps of one period after another."""
-    settings = Settings(
+def settings_for(envs: int) -> Settings:
+    """Of both sides."""
+    return Settings(
         envs=envs, steps=STEPS, chunk=CHUNK, epochs=EPOCHS, memory_width=WIDTH, eval_episodes=1,
+        target_kl=NO_STOP,
         chunks_per_batch=envs * STEPS // CHUNK // MINIBATCHES, eval_every=ROLLOUTS[envs],
     )  # fmt: skip
+
+
+def ours(name: str, envs: int, architecture: str) -> Iterator[int]:
+    """The steps of one period after another."""
+    settings = settings_for(envs)
     made = MADE[name]
     world = worlds.make(f"{made.__module__}:{made.__name__}", success_return=0.05)
     pack = Pack.of(world, "native", architecture, knobs=KNOBS, settings=settings)
@@ -64,21 +71,9 @@ def ours(name: str, envs: int, architecture: str) -> Iterator[int]:
 
 def recurrent_ppo(name: str, envs: int) -> Iterator[int]:
     """The steps of as many rollouts."""
-    from sb3_contrib import RecurrentPPO
-    from stable_baselines3.common.vec_env import DummyVecEnv
+    import recurrent_ppo as peer
 
-    model = RecurrentPPO(
-        "MlpLstmPolicy",
-        DummyVecEnv([MADE[name]] * envs),
-        n_steps=STEPS,
-        batch_size=envs * STEPS // MINIBATCHES,
-        n_epochs=EPOCHS,
-        learning_rate=KNOBS.learning_rate,
-        gamma=KNOBS.gamma,
-        policy_kwargs={"lstm_hidden_size": WIDTH, "enable_critic_lstm": True},
-        device="cpu",
-        seed=0,
-    )
+    model = peer.make(MADE[name], settings_for(envs), KNOBS)
     while True:
         model.learn(envs * STEPS * ROLLOUTS[envs], reset_num_timesteps=False)
         yield envs * STEPS * ROLLOUTS[envs]

@@ -77,26 +77,11 @@ def recurrent_ppo(task: Setup, seed: int, steps: int, write: Write) -> None:
     """sb3-contrib's, with our settings under its names."""
     import gymnasium
     import torch
-    from sb3_contrib import RecurrentPPO
     from stable_baselines3.common.callbacks import BaseCallback
-    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    import recurrent_ppo as peer
 
     torch.set_num_threads(THREADS)
-
-    class Encoder(BaseFeaturesExtractor):
-        def __init__(self, space: Any):
-            super().__init__(space, SETTINGS.encoder_width)
-            self.net = torch.nn.Sequential(
-                torch.nn.Flatten(),
-                torch.nn.Linear(int(np.prod(space.shape)), SETTINGS.encoder_hidden),
-                torch.nn.ReLU(),
-                torch.nn.Linear(SETTINGS.encoder_hidden, SETTINGS.encoder_width),
-                torch.nn.ReLU(),
-            )
-
-        def forward(self, observations: Any) -> Any:
-            return self.net(observations)
 
     class Count(BaseCallback):
         episodes = successes = 0
@@ -114,33 +99,7 @@ def recurrent_ppo(task: Setup, seed: int, steps: int, write: Write) -> None:
     def make() -> gymnasium.Env[Any, Any]:
         return gymnasium.make(f"clew/{task.environment}-v0", reward=task.reward, **task.options)
 
-    shape = make().observation_space.shape or ()
-    images = len(shape) == 3 and min(shape[:2]) >= 36  # sb3's convolutions need that much
-    encoder = {} if images else {"features_extractor_class": Encoder}
-    model = RecurrentPPO(
-        "CnnLstmPolicy" if images else "MlpLstmPolicy",
-        DummyVecEnv([make] * SETTINGS.envs),
-        n_steps=SETTINGS.steps,
-        batch_size=SETTINGS.chunk * SETTINGS.chunks_per_batch,
-        n_epochs=SETTINGS.epochs,
-        learning_rate=task.knobs.learning_rate,
-        gamma=task.knobs.gamma,
-        gae_lambda=SETTINGS.gae_lambda,
-        clip_range=SETTINGS.clip,
-        ent_coef=task.knobs.entropy,
-        vf_coef=SETTINGS.value_coef,
-        max_grad_norm=SETTINGS.max_grad_norm,
-        target_kl=SETTINGS.target_kl,
-        policy_kwargs={
-            "lstm_hidden_size": SETTINGS.memory_width,
-            "enable_critic_lstm": True,
-            "net_arch": {"pi": [], "vf": [SETTINGS.memory_width // 2]},
-            "share_features_extractor": False,
-            **encoder,
-        },
-        device="cpu",
-        seed=seed,
-    )
+    model = peer.make(make, SETTINGS, task.knobs, seed)
     model.learn(steps, callback=Count())
 
 
