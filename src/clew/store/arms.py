@@ -84,8 +84,9 @@ def hyperparameters(config: Config) -> Hyperparameters:
 
 def differing(group: Sequence[Hyperparameters]) -> list[str]:
     """Fields that do not have one value in all of them."""
-    fields = sorted({field for chosen in group for field in chosen})
-    return [f for f in fields if len({_key(chosen, [f]) for chosen in group}) > 1]
+    unlike = list({repr(chosen): chosen for chosen in group}.values())  # most are alike
+    fields = sorted({field for chosen in unlike for field in chosen})
+    return [f for f in fields if len({_key(chosen, [f]) for chosen in unlike}) > 1]
 
 
 def _plain_name(config: Config) -> ArmName:

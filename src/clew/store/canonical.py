@@ -56,10 +56,6 @@ def differences(one: object, other: object, where: str = "") -> list[str]:
 def _plain(value: object, where: str, depth: int) -> object:
     if depth > DEPTH:
         raise BadInput(f"{where} is nested more than {DEPTH} deep")
-    if isinstance(value, Mapping):
-        return {_key(k, where): _plain(v, f"{where}.{k}", depth + 1) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
     # Exact types: a subclass (an enumeration, one of numpy's) would come back as something else.
     if value is None or type(value) is bool:
         return value
@@ -69,6 +65,10 @@ def _plain(value: object, where: str, depth: int) -> object:
         return value
     if type(value) is float and math.isfinite(value):
         return value
+    if type(value) is dict or isinstance(value, Mapping):
+        return {_key(k, where): _plain(v, f"{where}.{k}", depth + 1) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
     if type(value) in (int, float):
         raise BadInput(f"{where}={value!r} is not valid; it must be finite and fit in 64 bits")
     raise BadInput(f"{where}={value!r} is a {type(value).__name__}; only {_KINDS} can be stored")
@@ -81,6 +81,8 @@ def _key(key: object, where: str) -> str:
 
 
 def _text(text: str, where: str) -> str:
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
