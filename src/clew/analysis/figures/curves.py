@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from clew.analysis import names
 from clew.analysis.figures.seeds import beeswarm
-from clew.analysis.figures.style import bonus_style, new, quiet_grid, styled, success_axis
+from clew.analysis.figures.style import bonus_style, legend, new, quiet_grid, styled, success_axis
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.curves import aligned, band
@@ -46,8 +46,7 @@ def curves(statistics: Statistics, environment: str) -> Figure:
             row[0].set_ylabel(task.reward.capitalize(), fontsize=8.5, fontweight="bold")
         for axes, a in zip(grid[0], architectures, strict=True):
             axes.set_title(a)
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+        legend(figure, list(grid.flat), loc="outside upper right", fontsize=8)
         figure.suptitle(f"{environment}: success", x=0.01, ha="left", fontweight="bold", fontsize=9)
         figure.supxlabel("environment steps (millions); dots: tail mean of each seed", fontsize=8)
     return figure
@@ -69,8 +68,7 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
         for axes, (table, value, title) in zip(grid, there, strict=True):
             _quartiles(axes, frames[table], value, statistics.bonuses)
             axes.set_title(title)
-        handles, labels = grid[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+        legend(figure, grid, loc="outside upper right", fontsize=8)
         title = f"{names.task_label(environment, reward)}: median over seeds"
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=9)
         figure.supxlabel("environment steps (millions)", fontsize=8)

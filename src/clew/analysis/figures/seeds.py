@@ -44,10 +44,9 @@ def _panel(axes: Axes, task: Task, among: tuple[str, ...]) -> None:
             values = task.arms[a, b]
             x = i + (j - (len(bonuses) - 1) / 2) * step
             colour, _, mark = bonus_style(b, among)
-            label = bonus_label(b) if i == 0 else None
             axes.plot(
                 x + beeswarm(values, step / 9), values, mark, color=colour, markersize=2.9,
-                markeredgewidth=0.3, markeredgecolor="white", label=label, alpha=0.9,
+                markeredgewidth=0.3, markeredgecolor="white", label=bonus_label(b), alpha=0.9,
             )  # fmt: skip
             mean = values.mean()
             axes.plot((x - step / 2.6, x + step / 2.6), (mean, mean), color=INK, linewidth=0.9)
