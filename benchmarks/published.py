@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from clew.analysis import Task, published, tasks
 from clew.analysis.names import NONE
-from clew.analysis.published import rounding_range
 from clew.analysis.stats import success
 from clew.analysis.stats.interaction import two_way
 from clew.analysis.stats.spread import dispersion_ratio, separation
+from rounding import rounding_range
 
 
 def f(bonus: str) -> Callable[[Task], float]:

@@ -12,7 +12,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union
+from typing import Literal, TypeVar, Union
 
 import cattrs
 from cattrs import cols
@@ -21,7 +21,7 @@ from cattrs.gen import typeddicts
 from clew.validate import BadInput, known_names
 
 T = TypeVar("T")
-Hook = Callable[[Any, Any], Any]
+Hook = Callable[[object, type], object]
 
 
 def load(data: object, kind: type[T], name: str) -> T:
@@ -32,7 +32,7 @@ def load(data: object, kind: type[T], name: str) -> T:
         raise _explained(error, kind, name, "") from None
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, object]:
     """What a TOML file holds."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -93,7 +93,7 @@ _Unknown = cattrs.ForbiddenExtraKeysError
 def _only(valid: str, *kinds: type) -> Hook:
     """Of these types, and handed on as it is."""
 
-    def hook(value: Any, _: Any) -> Any:
+    def hook(value: object, _: type) -> object:
         if type(value) not in kinds:
             raise _Mistyped(value, valid)
         return value
@@ -101,13 +101,15 @@ def _only(valid: str, *kinds: type) -> Hook:
     return hook
 
 
-def _within(factory: Callable[..., Any], valid: str, *kinds: type) -> Callable[..., Hook]:
+def _within(
+    factory: Callable[..., Callable[..., object]], valid: str, *kinds: type
+) -> Callable[[type, cattrs.Converter], Hook]:
     """What the factory makes of a type, for values of these kinds."""
 
-    def make(kind: Any, converter: cattrs.Converter) -> Hook:
+    def make(kind: type, converter: cattrs.Converter) -> Hook:
         inner = factory(kind, converter)
 
-        def hook(value: Any, _: Any) -> Any:
+        def hook(value: object, _: type) -> object:
             if not isinstance(value, kinds):
                 raise _Mistyped(value, valid)
             return inner(value, kind)
@@ -117,11 +119,11 @@ def _within(factory: Callable[..., Any], valid: str, *kinds: type) -> Callable[.
     return make
 
 
-def _is_tuple(kind: Any) -> bool:
+def _is_tuple(kind: object) -> bool:
     return typing.get_origin(kind) is tuple
 
 
-def _is_loose(kind: Any) -> bool:
+def _is_loose(kind: object) -> bool:
     """Whether its class checks it: a union other than with None, a `Literal`, or a tuple of one."""
     if _is_tuple(kind):
         return _is_loose(typing.get_args(kind)[0])

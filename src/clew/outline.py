@@ -12,7 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clew.source import assigned, bases, definition, first_paragraph, value
 
@@ -57,7 +57,7 @@ def read_outline(target: str) -> Outline:
     return _outline(docstring, _parameters(module, node, meanings))
 
 
-def outline_of(made: Callable[..., Any]) -> Outline:
+def outline_of(made: Callable[..., object]) -> Outline:
     """Describe a class or function that is imported."""
     docstring = inspect.getdoc(made) or ""
     meanings = {**field_meanings(made), **arguments(docstring)}

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from clew.validate import BadInput
+from clew.validate import BadInput, error_words
 
 FLAG = "--module"
 """Of every command."""
@@ -90,10 +90,9 @@ def import_from(module: str, whose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:
-        said = next(iter(str(error).splitlines()), "")
-        why = f"{type(error).__name__}: {said}" if said else type(error).__name__
         raise BadInput(
-            f"{whose} cannot be imported ({why}); `python -c 'import {module}'` shows where"
+            f"{whose} cannot be imported ({error_words(error)}); "
+            f"`python -c 'import {module}'` shows where"
         ) from error
 
 

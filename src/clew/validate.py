@@ -96,6 +96,12 @@ def hint(value: object, valid: Iterable[object]) -> str:
     return f" (did you mean {known[near[0]]!r}?)" if near else ""
 
 
+def error_words(error: BaseException) -> str:
+    """The type of an error, and the first line of what it says."""
+    said = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
 def _alike(value: object, other: object) -> bool:
     """Of one kind: True is no number, 3.0 is no 3, but numpy's 3 is one."""
     return _kind(value) == _kind(other)

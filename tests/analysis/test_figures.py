@@ -43,6 +43,15 @@ def test_curves_show_every_tail_mean() -> None:
     assert len(figure.axes) == 4 * 6
 
 
+def test_the_legend_has_every_bonus_whoever_was_trained_with_it() -> None:
+    means = published_success().query("environment == 'MysteryPath-Grid' and reward == 'sparse'")
+    means = means.query("architecture != 'GRU' or bonus == 'none'")
+    few = Statistics(matrix(3, 8, means))
+    for figure in (figures.strips(few), figures.curves(few, "MysteryPath-Grid")):
+        (legend,) = figure.legends
+        assert [text.get_text() for text in legend.get_texts()] == ["none", "E3B", "NovelD"]
+
+
 def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:
     few = Statistics(SMALL.results.only(reward="penalty"))
     for name in ("one", "two"):

@@ -14,13 +14,13 @@ import pytest
 
 from clew.analysis import Statistics, TaskStatistics, published, published_success
 from clew.analysis.names import NONE
-from clew.analysis.published import rounding_range
 from clew.analysis.results import records
 from clew.analysis.stats.anova import Design, anova
 from clew.analysis.stats.interaction import in_long_form
 from clew.analysis.stats.spread import dispersion, dispersion_ratio, separation
 from clew.analysis.stats.success import iqm, learnt, wins
 from clew.analysis.stats.task import Task
+from rounding import rounding_range
 
 FOUND: dict[str, TaskStatistics] = dict(
     zip(("MPG", "S13"), Statistics(published()).tasks, strict=True)

@@ -152,7 +152,8 @@ def test_the_command(
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadInput, match="takes --out only"):
-        report(Path("paper"), against="x")
+    for option in ({"against": "x"}, {"json": Path("-")}, {"margin": 0.1}, {"proof_seconds": 1.0}):
+        with pytest.raises(BadInput, match="takes --out only"):
+            report(Path("paper"), **option)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match=r"paper\.doc.*\.md"):
         report(Path("paper"), out=tmp_path / "paper.doc")

@@ -21,6 +21,7 @@ from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.intervals import Interval, mean_interval
 from clew.analysis.stats.task import Task
 from clew.analysis.verdict import verdicts
+from clew.store.canonical import JsonObject
 
 SCHEMA = 1
 """Raised when a key changes its meaning or goes away; new keys may come without."""
@@ -31,7 +32,7 @@ def as_json(statistics: Statistics, notes: Sequence[str] = ()) -> str:
     return json.dumps(document(statistics, notes), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def document(statistics: Statistics, notes: Sequence[str] = ()) -> dict[str, Any]:
+def document(statistics: Statistics, notes: Sequence[str] = ()) -> JsonObject:
     """The document, in types that JSON has."""
     gaps = statistics.gaps
     whole = {

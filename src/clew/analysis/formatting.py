@@ -10,19 +10,17 @@ from clew.store.names import listed as listed
 NOTHING = "—"
 
 
-def number(value: float, decimals: int = 3) -> str:
+def number(value: float, decimals: int = 3, plus: bool = False) -> str:
     """'0.164', '−0.075', or a dash for what is not defined."""
     if not math.isfinite(value):
         return NOTHING
     # a rounded −0.0004 is 0.000, not −0.000
-    return minus(f"{round(value, decimals) + 0.0:.{decimals}f}")
+    return minus(f"{round(value, decimals) + 0.0:{'+' * plus}.{decimals}f}")
 
 
 def signed(value: float, decimals: int = 3) -> str:
     """'+0.164', '−0.075'."""
-    if not math.isfinite(value):
-        return NOTHING
-    return minus(f"{round(value, decimals) + 0.0:+.{decimals}f}")
+    return number(value, decimals, plus=True)
 
 
 def rate(value: float) -> str:
@@ -44,16 +42,14 @@ def signed_rate(value: float) -> str:
 
 def bounds(interval: Interval, decimals: int = 3, plus: bool = False) -> str:
     """'[0.153, 0.175]', or nothing if there is no interval."""
-    if not interval.known:
-        return ""
-    write = signed if plus else number
-    return f"[{write(interval.low, decimals)}, {write(interval.high, decimals)}]"
+    low, high = (number(end, decimals, plus) for end in (interval.low, interval.high))
+    return f"[{low}, {high}]" if interval.known else ""
 
 
 def estimate(interval: Interval, decimals: int = 3, plus: bool = False) -> str:
     """'+0.164 [+0.153, +0.175]'."""
-    write = signed if plus else number
-    return f"{write(interval.estimate, decimals)} {bounds(interval, decimals, plus)}".strip()
+    middle = number(interval.estimate, decimals, plus)
+    return f"{middle} {bounds(interval, decimals, plus)}".strip()
 
 
 def p_value(p: float) -> str:

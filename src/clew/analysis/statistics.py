@@ -35,7 +35,7 @@ from clew.analysis.stats.spread import (
     why_no_spread,
 )
 from clew.analysis.stats.success import improvement, iqm, with_bonus
-from clew.analysis.stats.task import Pair, Task, tasks
+from clew.analysis.stats.task import Pair, Task, all_bonuses, tasks
 from clew.validate import BadInput, finite_number, known_names
 
 View = Literal["memories", "with the control", "in log odds"]
@@ -75,6 +75,11 @@ class Statistics:
     def tasks(self) -> tuple[TaskStatistics, ...]:
         """Of every task with a finished run, in the study's order."""
         return tuple(TaskStatistics(task, *self._sizes) for task in tasks(self.usual))
+
+    @cached_property
+    def bonuses(self) -> tuple[str, ...]:
+        """Every bonus but none, of any of the tasks."""
+        return all_bonuses(found.task for found in self.tasks)
 
     @cached_property
     def gaps(self) -> Gaps:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import dataclasses
+from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -12,12 +12,13 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from clew.bonuses.base import Transitions
+from clew.bonuses.learned import LearnedBonus
 from clew.envs.observations import Observations
 from clew.layers import Mlp, mlp
-from clew.validate import BadInput, positive_number
+from clew.validate import BadInput, positive_number, whole_number
 
 Features = Float[Array, "*batch feature"]
-M = TypeVar("M")
+S = TypeVar("S")
 
 
 class InverseDynamics(eqx.Module):
@@ -28,14 +29,14 @@ class InverseDynamics(eqx.Module):
 
     @classmethod
     def init(
-        cls, key: PRNGKeyArray, observations: Observations, hidden: int, layers: int, features: int
+        cls, key: PRNGKeyArray, observations: Observations, bonus: LearnedBonus
     ) -> InverseDynamics:
-        """Random features, of `layers` hidden layers."""
+        """Random networks of the bonus's sizes."""
         features_key, action_key = jax.random.split(key)
         actions = len(observations.env.action_names)
         return cls(
-            mlp(features_key, observations.size, *[hidden] * layers, features),
-            mlp(action_key, 2 * features, hidden, actions),
+            mlp(features_key, *bonus.sizes(observations)),
+            mlp(action_key, 2 * bonus.features, bonus.hidden, actions),
         )
 
     def look(self, observations: Observations, obs: Shaped[Array, "*batch"]) -> Features:
@@ -72,20 +73,21 @@ class Dynamics(eqx.Module):
     forward: Mlp
 
     @classmethod
-    def init(
-        cls, key: PRNGKeyArray, observations: Observations, hidden: int, layers: int, features: int
-    ) -> Dynamics:
-        """All random."""
+    def init(cls, key: PRNGKeyArray, observations: Observations, bonus: LearnedBonus) -> Dynamics:
+        """Random networks of the bonus's sizes."""
         inverse_key, forward_key = jax.random.split(key)
         actions = len(observations.env.action_names)
         return cls(
-            InverseDynamics.init(inverse_key, observations, hidden, layers, features),
-            mlp(forward_key, features + actions, hidden, features),
+            InverseDynamics.init(inverse_key, observations, bonus),
+            mlp(forward_key, bonus.features + actions, bonus.hidden, bonus.features),
         )
 
-    def look(self, observations: Observations, obs: Shaped[Array, "*batch"]) -> Features:
-        """φ of observations."""
-        return self.inverse.look(observations, obs)
+    def around(
+        self, observations: Observations, transitions: Transitions
+    ) -> tuple[Features, Features]:
+        """φ of the observations before and after each step."""
+        before, after = transitions.obs, transitions.next_obs
+        return self.inverse.look(observations, before), self.inverse.look(observations, after)
 
     def surprise(
         self, before: Features, action: Int[Array, "*batch"], after: Features
@@ -104,45 +106,45 @@ class Dynamics(eqx.Module):
         next_obs: Shaped[Array, "pair ..."],
     ) -> Float[Array, ""]:
         """(1 − β) cross-entropy of the action + β surprise. Both train φ."""
-        before, after = (self.look(observations, each) for each in (obs, next_obs))
+        before, after = (self.inverse.look(observations, each) for each in (obs, next_obs))
         forward = self.surprise(before, action, after).mean()
         inverse = self.inverse.cross_entropy(before, action, after).mean()
         return (1 - beta) * inverse + beta * forward
 
 
-def train_epoch(
-    loss: Callable[..., Float[Array, ""]],
-    model: M,
-    optimiser: optax.OptState,
-    adam: optax.GradientTransformation,
-    transitions: Transitions,
-    batch: int,
-    key: PRNGKeyArray,
-    weight: Float[Array, "time env"] | None = None,
-) -> tuple[M, optax.OptState]:
-    """One epoch of `loss(model, obs, action, next_obs)` over a rollout's steps, in minibatches.
+@dataclasses.dataclass(frozen=True)
+class DynamicsBonus(LearnedBonus[S]):
+    """A bonus in the space of ICM's features, which are trained by (1 − β) L_I + β L_F."""
 
-    With a `weight` of every step, that is the last argument.
+    beta: float = 0.2
+    """Weight of the forward loss; the inverse one has the rest."""
+    batch: int = 512
+    """Pairs in a minibatch; one epoch a rollout. Pairs that fill no batch are left out."""
 
-    A pair of observations is one step, so none spans two episodes. What fills no batch is left out.
-    """
-    steps = (transitions.obs, transitions.action, transitions.next_obs)
-    steps += () if weight is None else (weight,)
-    pairs = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), steps)
-    n = transitions.first.size
-    batch = min(batch, n)
-    order = jax.random.permutation(key, n)[: n - n % batch].reshape(-1, batch)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("batch", self.batch, 1)
+        if positive_number("beta", self.beta) >= 1:
+            raise BadInput(f"beta={self.beta!r} is not valid; it must be below 1")
 
-    def minibatch(carry: tuple[M, Any], chosen: Array) -> tuple[tuple[M, Any], None]:
-        model, optimiser = carry
-        grads = jax.grad(loss)(model, *jax.tree.map(lambda leaf: leaf[chosen], pairs))
-        updates, optimiser = adam.update(grads, optimiser)
-        return (eqx.apply_updates(model, updates), optimiser), None
+    def init_model(
+        self, observations: Observations, key: PRNGKeyArray
+    ) -> tuple[Dynamics, optax.OptState]:
+        """Random networks, and their optimiser's state."""
+        model = Dynamics.init(key, observations, self)
+        return model, self.adam.init(eqx.filter(model, eqx.is_array))
 
-    return jax.lax.scan(minibatch, (model, optimiser), order)[0]
+    def train_model(
+        self,
+        observations: Observations,
+        model: Dynamics,
+        optimiser: optax.OptState,
+        transitions: Transitions,
+        key: PRNGKeyArray,
+    ) -> tuple[Dynamics, optax.OptState]:
+        """One epoch over the rollout's steps."""
 
+        def loss(model: Dynamics, *pairs: Array) -> Float[Array, ""]:
+            return model.loss(observations, self.beta, *pairs)
 
-def share_below_one(field: str, value: object) -> None:
-    """Raise an error unless `value` is a share: above 0, below 1."""
-    if positive_number(field, value) >= 1:
-        raise BadInput(f"{field}={value!r} is not valid; it must be below 1")
+        return self.train_epoch(loss, model, optimiser, transitions, self.batch, key)

@@ -12,13 +12,10 @@ if TYPE_CHECKING:
 bonuses: Registry[Bonus] = Registry("bonus", "clew.bonuses.methods", "clew.bonuses")
 register = bonuses.register
 """Decorates a bonus's class with the name that `make` knows it by."""
+names = bonuses.names
+"""The names that `make` accepts."""
 
 
 def make(name: str, /, **options: object) -> Bonus:
     """Make the bonus called `name`; `names()` lists them, and each documents its options."""
     return bonuses.make(name, **options)
-
-
-def names() -> tuple[str, ...]:
-    """The names that `make` accepts."""
-    return bonuses.names()

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from clew.store import RunState, world_name
-from clew.store.arms import name_arms, names_an_arm
+from clew.store.arms import name_arms, names_an_arm, swept_coefficients
 from clew.validate import printable
 
 WORDS = {"begun": "unfinished"}
@@ -80,11 +80,7 @@ def _named(rows: Sequence[RunState]) -> Iterator[tuple[tuple[str, str, str, str]
     """Each run and its arm, as a report calls it."""
     sound = [row for row in rows if names_an_arm(row.config)]
     arms, _ = name_arms([row.config for row in sound])
-    coefficients: dict[tuple[str, ...], set[float]] = defaultdict(set)
-    for arm in arms:
-        coefficients[arm[:4]].add(arm.coef)
-    for arm, row in zip(arms, sound, strict=True):
-        swept = len(coefficients[arm[:4]]) > 1
+    for arm, swept, row in zip(arms, swept_coefficients(arms), sound, strict=True):
         yield (*arm[:3], f"{arm.bonus}, λ = {arm.coef:g}" if swept else arm.bonus), row
     for row in rows:
         if not names_an_arm(row.config):

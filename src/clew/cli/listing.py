@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clew.bonuses.registry import bonuses
 from clew.envs.pricelist import price_list
@@ -46,9 +46,9 @@ class Listed(NamedTuple):
     origin: str
     """The package or module that brings it; empty for what is Clew's own."""
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """For a script."""
-        found = {"about": self.about, "description": self.description}
+        found: dict[str, object] = {"about": self.about, "description": self.description}
         found |= {"options": plain_options(self.options)}
         found |= {"stands_for": dict(self.meant)} if self.meant else {}
         found |= {"from": self.origin} if self.origin else {}
@@ -72,7 +72,7 @@ def hyperparameters(kind: str) -> tuple[Option, ...]:
     return read_outline(f"clew.learner.settings:{HYPERPARAMETERS[kind]}").options
 
 
-def plain_options(options: tuple[Option, ...]) -> list[dict[str, Any]]:
+def plain_options(options: tuple[Option, ...]) -> list[dict[str, object]]:
     """For a script; what has no default must be given."""
     plain = [option._asdict() for option in options]
     return [{k: v for k, v in each.items() if v is not REQUIRED} for each in plain]

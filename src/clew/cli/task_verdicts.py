@@ -33,19 +33,38 @@ def task_verdicts(store: Path, tasks: Tasks, seconds: float) -> dict[tuple[str, 
     Not so of worlds from outside, whose code may have changed by then.
     """
     known = {**_kept(store), **shipped()}
-    new = {task.key: task for task in tasks.values() if _here(task) and task.key not in known}
+    new = {t.key: t for t in tasks.values() if t.key not in known and not _obstacle(t)}
     # steps on the host are slow: they do not keep the others waiting
     found = ask(sorted(new.values(), key=lambda task: hosted(task.environment)), seconds)
     if lasting := {key: one for key, one in found.items() if not _from_outside(one.task)}:
         keep(store, {**_kept(store), **lasting})
     known |= found
-    return {name: known.get(task.key, _undecided(task, seconds)) for name, task in tasks.items()}
+    return {
+        name: known.get(task.key)
+        or TaskVerdict(task, refused=_obstacle(task) or _late(task, seconds))
+        for name, task in tasks.items()
+    }
 
 
-def _here(task: TaskSpec) -> bool:
+def _obstacle(task: TaskSpec) -> str:
+    """Why it cannot be decided here; empty if it can."""
     if hosted(task.environment):
-        return untrusted(task.environment, task.options) is None
-    return task.environment in environments.names()
+        if found := untrusted(task.environment, task.options):
+            target, module = found
+            return (
+                f"to decide it, {target!r} would be called, and code that a store names is not "
+                f"run unless you name its module, {FLAG} {module}; by hand: {task.command}"
+            )
+    elif task.environment not in environments.names():
+        return (
+            f"there is no environment {task.environment!r} here: install the package that "
+            f"offers it, or name the module that registers it, {FLAG} NAME"
+        )
+    return ""
+
+
+def _late(task: TaskSpec, seconds: float) -> str:
+    return f"it was not decided within {seconds:g} s; without a limit: {task.command}"
 
 
 def _from_outside(task: TaskSpec) -> bool:
@@ -73,24 +92,6 @@ def classifier() -> str:
     package = Path(clew.__file__).parent
     files = (file for folder in DECIDES for file in (package / folder).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
-
-
-def _undecided(task: TaskSpec, seconds: float) -> TaskVerdict:
-    if hosted(task.environment) and (found := untrusted(task.environment, task.options)):
-        target, module = found
-        return TaskVerdict(
-            task,
-            refused=f"to decide it, {target!r} would be called, and code that a store names is not "
-            f"run unless you name its module, {FLAG} {module}; by hand: {task.command}",
-        )
-    if not hosted(task.environment) and task.environment not in environments.names():
-        return TaskVerdict(
-            task,
-            refused=f"there is no environment {task.environment!r} here: install the package that "
-            f"offers it, or name the module that registers it, {FLAG} NAME",
-        )
-    refused = f"it was not decided within {seconds:g} s; without a limit: {task.command}"
-    return TaskVerdict(task, refused=refused)
 
 
 def _kept(store: Path) -> dict[str, TaskVerdict]:

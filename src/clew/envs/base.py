@@ -23,6 +23,8 @@ L = TypeVar("L")
 S = TypeVar("S")
 
 Rewards = dict[str, Callable[[Any], Mapping[str, float]]]
+PlainInfo = dict[str, Any]
+"""What instruments read off a state, in plain Python."""
 
 # A table larger than this is not worth keeping: observations are then drawn one by one.
 ALPHABET_BYTES = 64 * 2**20
@@ -145,12 +147,12 @@ class Environment(abc.ABC, Generic[L, S]):
         """More about it than its docstring says, in a sentence or two; empty if there is none."""
         return ""
 
-    def explain(self, state: S) -> dict[str, Any]:
+    def explain(self, state: S) -> PlainInfo:
         """`info` in plain Python, for people and for Gymnasium's `info`."""
         found = _info(self, state).items()
         return self.plain({name: np.asarray(value).tolist() for name, value in found})
 
-    def plain(self, info: dict[str, Any]) -> dict[str, Any]:
+    def plain(self, info: PlainInfo) -> PlainInfo:
         """What `explain` makes of `info`, whose values are numbers and lists of numbers by now."""
         return info
 

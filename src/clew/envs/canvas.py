@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from PIL import Image, ImageDraw
 
 from clew.validate import BadInput, whole_number
 
@@ -34,72 +34,48 @@ class Canvas:
     """A picture to draw on. Coordinates are pixels, x to the right and y down."""
 
     def __init__(self, width: int, height: int, ground: Colour = PAPER):
-        self._pixels = np.empty((height * _SMOOTH, width * _SMOOTH, 3), np.float32)
-        self._pixels[:] = ground
+        self._image = Image.new("RGB", (width * _SMOOTH, height * _SMOOTH), ground)
+        self._draw = ImageDraw.Draw(self._image, "RGBA")
 
     def rectangle(
         self, x: float, y: float, width: float, height: float, colour: Colour, opacity: float = 1
     ) -> None:
         """Fill a rectangle given by its upper left corner."""
-        left, top, right, bottom = (
-            max(0, round(edge * _SMOOTH)) for edge in (x, y, x + width, y + height)
-        )
-        part = self._pixels[top:bottom, left:right]
-        part += opacity * (np.array(colour, np.float32) - part)
+        left, top, right, bottom = (round(edge * _SMOOTH) for edge in (x, y, x + width, y + height))
+        if left < right and top < bottom:
+            box = (left, top, right - 1, bottom - 1)
+            self._draw.rectangle(box, (*colour, round(255 * opacity)))
 
     def disc(self, x: float, y: float, radius: float, colour: Colour) -> None:
         """Fill a disc given by its centre."""
-        box = (x - radius, y - radius, x + radius, y + radius)
-        self._paint(box, lambda px, py: (px - x) ** 2 + (py - y) ** 2 <= radius**2, colour)
-
-    def polygon(self, corners: list[tuple[float, float]], colour: Colour) -> None:
-        """Fill a convex polygon."""
-        sign = 1 if _area(corners) >= 0 else -1
-        edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
-
-        def inside(px: np.ndarray, py: np.ndarray) -> np.ndarray:
-            sides = [(x1 - x0) * (py - y0) - (y1 - y0) * (px - x0) for (x0, y0), (x1, y1) in edges]
-            return np.all([sign * side >= 0 for side in sides], axis=0)
-
-        xs, ys = zip(*corners, strict=True)
-        self._paint((min(xs), min(ys), max(xs), max(ys)), inside, colour)
+        left, top, right, bottom = (
+            edge * _SMOOTH for edge in (x - radius, y - radius, x + radius, y + radius)
+        )
+        self._draw.ellipse((left, top, right - 1, bottom - 1), colour)
 
     def cross(self, x: float, y: float, reach: float, width: float, colour: Colour) -> None:
         """Draw an × around a centre."""
-
-        def inside(px: np.ndarray, py: np.ndarray) -> np.ndarray:
-            across, along = px - x, py - y
-            near = np.minimum(abs(across - along), abs(across + along)) <= width / 2**0.5
-            return near & (np.maximum(abs(across), abs(along)) <= reach)
-
-        self._paint((x - reach, y - reach, x + reach, y + reach), inside, colour)
+        for rise in (-reach, reach):
+            ends = (x - reach, y - rise, x + reach, y + rise)
+            self._draw.line([end * _SMOOTH for end in ends], colour, round(width * _SMOOTH))
 
     def arrow(self, x: float, y: float, reach: float, dx: int, dy: int, colour: Colour) -> None:
         """Draw a triangle that points along (dx, dy)."""
-        tip = (x + reach * dx, y + reach * dy)
-        left = (x - reach * 0.7 * dx - reach * 0.8 * dy, y - reach * 0.7 * dy + reach * 0.8 * dx)
-        right = (x - reach * 0.7 * dx + reach * 0.8 * dy, y - reach * 0.7 * dy - reach * 0.8 * dx)
-        self.polygon([tip, left, right], colour)
+        corners = ((1.0, 0.0), (-0.7, 0.8), (-0.7, -0.8))  # along the direction, and across it
+        self._draw.polygon(
+            [
+                (
+                    (x + reach * (a * dx - b * dy)) * _SMOOTH,
+                    (y + reach * (a * dy + b * dx)) * _SMOOTH,
+                )
+                for a, b in corners
+            ],
+            colour,
+        )
 
     def image(self) -> np.ndarray:
         """The picture as bytes, [height, width, 3]."""
-        height, width = self._pixels.shape[0] // _SMOOTH, self._pixels.shape[1] // _SMOOTH
-        blocks = self._pixels.reshape(height, _SMOOTH, width, _SMOOTH, 3)
-        return np.round(blocks.mean((1, 3))).astype(np.uint8)
-
-    def _paint(
-        self,
-        box: tuple[float, float, float, float],
-        inside: Callable[[np.ndarray, np.ndarray], np.ndarray],
-        colour: Colour,
-    ) -> None:
-        """Colour the points of a bounding box that are inside a shape."""
-        left, top = (max(0, math.floor(edge * _SMOOTH)) for edge in box[:2])
-        right, bottom = (max(0, math.ceil(edge * _SMOOTH)) for edge in box[2:])
-        part = self._pixels[top:bottom, left:right]
-        y, x = np.mgrid[top : top + part.shape[0], left : left + part.shape[1]]
-        where = inside((x + 0.5) / _SMOOTH, (y + 0.5) / _SMOOTH)
-        part[where] = colour
+        return np.asarray(self._image.reduce(_SMOOTH))
 
 
 def write_gif(
@@ -110,8 +86,6 @@ def write_gif(
     `delays` says for how many hundredths of a second each is shown; equal frames in a row become
     one that is shown for longer. All frames share one palette of at most 256 colours.
     """
-    from PIL import Image
-
     if not len(frames) or len({frame.shape for frame in frames}) > 1:
         raise BadInput("a GIF needs at least one frame, and all of one size")
     if len(delays) != len(frames):
@@ -125,8 +99,3 @@ def write_gif(
     first.save(
         path, format="GIF", save_all=True, append_images=rest, duration=waits, loop=0, disposal=1
     )
-
-
-def _area(corners: list[tuple[float, float]]) -> float:
-    following = corners[1:] + corners[:1]
-    return sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in zip(corners, following, strict=True))

@@ -8,20 +8,23 @@ that needs no others: no random numbers, no loops, hardly any floating-point.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, JaxprEqn, Literal, Var
-from jaxtyping import PyTree
+from jaxtyping import Array, ArrayLike, PyTree
 
-from clew.envs.numpy_rules import RULES, padded
+from clew.envs.numpy_rules import RULES, aval, padded
 
 
-def in_numpy(function: Callable[..., Any], *like: PyTree) -> Callable[..., Any] | None:
+def in_numpy(
+    function: Callable[..., PyTree[Array]], *like: PyTree
+) -> Callable[..., PyTree[np.ndarray]] | None:
     """`function` for arguments of these shapes and types; None if it has no numpy form.
 
     Arguments and results are trees of numpy's arrays, and of its scalars where there are no axes.
@@ -45,11 +48,11 @@ class _Lines:
     def __init__(self) -> None:
         self.known: dict[str, Any] = {"np": np, "padded": padded}
         self.expressions: dict[str, str] = {}
-        self.names: dict[Any, str] = {}
+        self.names: dict[Hashable, str] = {}
         """Of constants and expressions, so that nothing is kept or computed twice."""
         self.number = count()
 
-    def function(self, closed: ClosedJaxpr) -> Callable[..., tuple[Any, ...]] | None:
+    def function(self, closed: ClosedJaxpr) -> Callable[..., tuple[np.ndarray, ...]] | None:
         """Those that the results need, as a function of flat arguments."""
         arguments = [self.new("a") for _ in closed.jaxpr.invars]
         results = self.inline(closed, arguments)
@@ -70,10 +73,10 @@ class _Lines:
         jaxpr = closed.jaxpr
         names = dict(zip(jaxpr.invars, arguments, strict=True))
         for var, value in zip(jaxpr.constvars, closed.consts, strict=True):
-            names[var] = self.constant(value, var.aval)
+            names[var] = self.constant(value, aval(var))
 
         def named(atom: Var | Literal) -> str:
-            return self.constant(atom.val, atom.aval) if isinstance(atom, Literal) else names[atom]
+            return self.constant(atom.val, aval(atom)) if isinstance(atom, Literal) else names[atom]
 
         for eqn in jaxpr.eqns:
             operands = [named(atom) for atom in eqn.invars]
@@ -101,7 +104,7 @@ class _Lines:
             self.expressions[self.names[expression]] = expression
         return self.names.get(expression, expression)
 
-    def constant(self, value: Any, aval: Any = None) -> str:
+    def constant(self, value: ArrayLike, aval: ShapedArray | None = None) -> str:
         if aval is not None and jnp.issubdtype(aval.dtype, jax.dtypes.extended):
             return self.new("u")
         array = np.asarray(value, None if aval is None else aval.dtype)

@@ -1,14 +1,17 @@
 """A world whose observations hold what a perfect memory would know."""
 
+# what is handed on has the types of `Environment`, which pyright does not see
+# pyright: reportIncompatibleMethodOverride=false
+
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, Shaped
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew.envs.base import Environment, Step
 from clew.envs.knowledge import Knowledge, Known
@@ -26,18 +29,33 @@ class KnowingState(NamedTuple, Generic[S]):
     known: PyTree[Array]
 
 
+def _its(name: str) -> Any:
+    """What the wrapped world has under this name."""
+    return property(attrgetter(f"world.{name}"))
+
+
 @dataclasses.dataclass(frozen=True)
 class Knowing(Environment[L, KnowingState[S]]):
     """`world`, with observations that are `Known`; all else is the world's own."""
 
     world: Environment[L, S]
 
-    # the classes of worlds have these; here they are the wrapped world's
-    hosted: ClassVar[Any] = property(lambda self: self.world.hosted)
-    event_names: ClassVar[Any] = property(lambda self: self.world.event_names)
-    obs_dtype: ClassVar[Any] = property(lambda self: self.world.obs_dtype)
-    obs_high: ClassVar[Any] = property(lambda self: self.world.obs_high)
-    rewards: ClassVar[Any] = property(lambda self: self.world.rewards)
+    hosted = _its("hosted")
+    event_names = _its("event_names")
+    obs_dtype = _its("obs_dtype")
+    obs_high = _its("obs_high")
+    rewards = _its("rewards")
+    title = _its("title")
+    action_names = _its("action_names")
+    horizon = _its("horizon")
+    typical_length = _its("typical_length")
+    obs_shape = _its("obs_shape")
+    alphabet = _its("alphabet")
+    n_symbols = _its("n_symbols")
+    level = _its("level")
+    plain = _its("plain")
+    prices = _its("prices")
+    reward_variants = _its("reward_variants")
 
     def __post_init__(self) -> None:
         if self.world.knowledge() is None:
@@ -51,48 +69,7 @@ class Knowing(Environment[L, KnowingState[S]]):
         """What is given."""
         return self._knowledge
 
-    @property
-    def title(self) -> str:
-        """The world's."""
-        return self.world.title
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """The world's."""
-        return self.world.action_names
-
-    @property
-    def horizon(self) -> int:
-        """The world's."""
-        return self.world.horizon
-
-    @property
-    def typical_length(self) -> int:
-        """The world's."""
-        return self.world.typical_length
-
-    @property
-    def obs_shape(self) -> tuple[int, ...]:
-        """Of the world's own observation."""
-        return self.world.obs_shape
-
-    @property
-    def alphabet(self) -> np.ndarray | None:
-        """Of the world's own observations."""
-        return self.world.alphabet
-
-    @property
-    def n_symbols(self) -> int | None:
-        """Of the world's own observations."""
-        return self.world.n_symbols
-
-    def level(self, key: PRNGKeyArray) -> L:
-        """The world's."""
-        return self.world.level(key)
-
-    def start(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, level: L
-    ) -> tuple[KnowingState[S], Known]:
+    def start(self, level: L) -> tuple[KnowingState[S], Known]:
         """Begin to remember."""
         state, obs = self.world.start(level)
         return self._with(state, self._knowledge.start(obs), obs)
@@ -114,10 +91,6 @@ class Knowing(Environment[L, KnowingState[S]]):
         """The world's."""
         return self.world.info(state.world)
 
-    def plain(self, info: dict[str, Any]) -> dict[str, Any]:
-        """The world's."""
-        return self.world.plain(info)
-
     def latent(self) -> Latent[KnowingState[S], PyTree[Array]] | None:
         """The world's."""
         return self.asking(self.world.latent())
@@ -131,14 +104,6 @@ class Knowing(Environment[L, KnowingState[S]]):
     def picture(self, state: KnowingState[S]) -> np.ndarray:
         """The world's."""
         return self.world.picture(state.world)
-
-    def prices(self, reward: str | Mapping[str, float]) -> Float[np.ndarray, " event"]:
-        """The world's."""
-        return self.world.prices(reward)
-
-    def reward_variants(self) -> dict[str, Mapping[str, float]]:
-        """The world's."""
-        return self.world.reward_variants()
 
     @cached_property
     def _knowledge(self) -> Knowledge:

@@ -9,9 +9,10 @@ one step).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import JaxprEqn, Literal, Var
 from jax.lax import GatherScatterMode
 
@@ -62,7 +63,7 @@ def _select(eqn: JaxprEqn, written: Written, which: str, *x: str) -> str | None:
 
 
 def _convert(eqn: JaxprEqn, written: Written, x: str) -> str | None:
-    if _aval(eqn.invars[0]).dtype == _aval(eqn.outvars[0]).dtype:
+    if aval(eqn.invars[0]).dtype == aval(eqn.outvars[0]).dtype:
         return x
     if not _is(eqn, *BITS):
         return None
@@ -122,7 +123,7 @@ def _gather(eqn: JaxprEqn, written: Written, x: str, at: str) -> str | None:
     if dims.collapsed_slice_dims != indexed:
         return None
     if len(indexed) == 1:
-        (axis,), index_axes = indexed, len(_aval(eqn.invars[1]).shape) - 1
+        (axis,), index_axes = indexed, len(aval(eqn.invars[1]).shape) - 1
         before, after = shape[:axis], shape[axis + 1 :]
         others = (*range(axis), *range(axis + index_axes, index_axes + len(shape) - 1))
         whole = eqn.params["slice_sizes"] == (*before, 1, *after) and dims.offset_dims == others
@@ -148,7 +149,7 @@ def _pad(eqn: JaxprEqn, written: Written, x: str, value: str) -> str | None:
 
 
 def padded(
-    x: np.ndarray, value: Any, shape: tuple[int, ...], dtype: type, places: tuple[slice, ...]
+    x: np.ndarray, value: np.generic, shape: tuple[int, ...], dtype: type, places: tuple[slice, ...]
 ) -> np.ndarray:
     """numpy's own takes ten times as long."""
     result = np.full(shape, value, dtype)
@@ -212,21 +213,21 @@ RULES: dict[str, Rule] = {
 
 
 def _is(eqn: JaxprEqn, *kinds: type) -> bool:
-    return any(np.issubdtype(_aval(eqn.invars[0]).dtype, kind) for kind in kinds)
+    return any(np.issubdtype(aval(eqn.invars[0]).dtype, kind) for kind in kinds)
 
 
 def _shapes(eqn: JaxprEqn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return _aval(eqn.invars[0]).shape, _aval(eqn.outvars[0]).shape
+    return aval(eqn.invars[0]).shape, aval(eqn.outvars[0]).shape
 
 
 def _type(eqn: JaxprEqn) -> str:
-    name = _aval(eqn.outvars[0]).dtype.name
+    name = aval(eqn.outvars[0]).dtype.name
     return f"np.{'bool_' if name == 'bool' else name}"
 
 
-def _aval(atom: Var | Literal) -> Any:
+def aval(atom: Var | Literal) -> ShapedArray:
     """Its shape and type; jax's own type for it says less."""
-    return atom.aval
+    return cast(ShapedArray, atom.aval)
 
 
 def _cut(x: str, places: Iterable[str]) -> str:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree, UInt32
+from jaxtyping import Array, Bool, Float, Int, PyTree, Shaped, UInt32
 
-from clew.envs.base import Environment
+from clew.envs.base import Environment, PlainInfo
 from clew.envs.in_numpy import in_numpy
 from clew.envs.knowing import Knowing
 from clew.envs.knowledge import Known
 
+L = TypeVar("L")
 S = TypeVar("S")
-
+Leaf = Array | np.ndarray
+"""Traced, and numpy's afterwards."""
 Observed = np.ndarray | dict[str, np.ndarray]
 """With `knowledge=True`, both by name: `observation` and `knowledge`."""
 
@@ -31,8 +33,8 @@ class Running(NamedTuple, Generic[S]):
 
     world: S
     """The world's own state."""
-    key: UInt32[Array | np.ndarray, " word"]
-    t: Int[Array | np.ndarray, ""]
+    key: UInt32[Leaf, " word"]
+    t: Int[Leaf, ""]
 
 
 class Moment(NamedTuple, Generic[S]):
@@ -43,13 +45,13 @@ class Moment(NamedTuple, Generic[S]):
     events: Float[np.ndarray, " event"]
     terminated: bool
     truncated: bool
-    info: dict[str, Any]
+    info: PlainInfo
 
 
 class OneCopy(Generic[S]):
     """Reset and step of a world. It holds no episode: copies of equal worlds share it."""
 
-    def __init__(self, env: Environment[Any, S]):
+    def __init__(self, env: Environment[L, S]):
         """Trace the world's functions; levels are compiled when the first is drawn."""
         self.env = env
         world = env.world if isinstance(env, Knowing) else env
@@ -61,7 +63,7 @@ class OneCopy(Generic[S]):
         self._start = in_numpy(self._first, *drawn) or _compiled(self._first)
         self._step = in_numpy(self._next, running, action) or _compiled(self._next)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return one_copy, (self.env,)
 
     def begin(self, seed: int) -> Moment[S]:
@@ -120,23 +122,23 @@ class OneCopy(Generic[S]):
 
 
 @cache
-def one_copy(env: Environment[Any, S]) -> OneCopy[S]:
+def one_copy(env: Environment[L, S]) -> OneCopy[S]:
     """Of this world: one for all that are equal."""
     return OneCopy(env)
 
 
 class _Told(NamedTuple):
-    symbol: Any
-    array: Any
+    symbol: Int[Leaf, ""] | None
+    array: Shaped[Leaf, "*obs"] | None
     """The observation if it is not looked up by its symbol."""
-    knowledge: Any
-    events: Any
-    terminated: Any
-    truncated: Any
-    info: dict[str, Any]
+    knowledge: Bool[Leaf, " fact"] | None
+    events: Float[Leaf, " event"]
+    terminated: Bool[Leaf, ""]
+    truncated: Bool[Leaf, ""]
+    info: dict[str, Array]
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def _compiled(function: Callable[..., PyTree[Array]]) -> Callable[..., PyTree[np.ndarray]]:
     """Arrays are numpy's on both sides. It runs on the CPU, also where there is a GPU."""
     call = jax.jit(function)
 
@@ -147,13 +149,13 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _on_host(leaf: Array) -> Any:
+def _on_host(leaf: Array) -> Leaf:
     keys = jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
     return leaf if keys else np.asarray(leaf)[()]
 
 
 @cache
-def _cpu() -> Any:
+def _cpu() -> object:
     try:
         return jax.devices("cpu")[0]
     except RuntimeError:  # jax was told to do without

@@ -50,8 +50,8 @@ class Recurrent(eqx.Module, Generic[S, X]):
 class Architecture(Recurrent[S, X]):
     """A whole memory, as an agent has one."""
 
-    in_size: eqx.AbstractVar[int]
-    width: eqx.AbstractVar[int]
+    in_size: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
     parallel: ClassVar[bool] = False
     """Whether `unroll` does without a loop over single steps."""
     knowledge: ClassVar[bool] = False

@@ -5,10 +5,9 @@ from __future__ import annotations
 import abc
 from typing import Generic, TypeVar
 
-import equinox as eqx
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.layers import LayerNorm, Linear
+from clew.layers import LayerNorm, Linear, linear
 from clew.memory.base import Architecture, Output, Outputs, Recurrent, Reset, Resets
 
 S = TypeVar("S")
@@ -20,9 +19,12 @@ class ResidualBlock(Architecture[S, tuple[Float[Array, "*time width"], X]], Gene
 
     enter: Linear
     norm: LayerNorm
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
     parallel = True
+
+    def __init__(self, in_size: int, width: int, *, bias: bool = True, key: PRNGKeyArray):
+        self.in_size, self.width = in_size, width
+        self.enter = linear(key, width, in_size, bias)
+        self.norm = LayerNorm(width)
 
     @property
     @abc.abstractmethod

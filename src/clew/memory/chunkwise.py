@@ -52,6 +52,10 @@ def linear_attention(
     return _attend(state, q, k, v, decay_over(log_decay, resets))
 
 
+attention_by_head = jax.vmap(linear_attention, (0, 1, 1, 1, 1, None), (0, 1))
+"""The same with heads: first in the state, after time in all else."""
+
+
 def gated_delta_rule(
     state: Float[Array, "key value"],
     q: Float[Array, "time key"],

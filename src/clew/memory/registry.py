@@ -18,6 +18,8 @@ GIVEN = ("in_size", "width", "key")
 """What the learner gives to every architecture; its other parameters are options."""
 register = architectures.register
 """Decorates a memory's class with the name that `make` knows it by."""
+names = architectures.names
+"""The names that `make` accepts."""
 
 
 def make(
@@ -30,8 +32,3 @@ def make(
 def needs_knowledge(name: str) -> bool:
     """Whether the agents of this memory are given what a perfect one would know."""
     return getattr(architectures[name].factory(), "knowledge", False)
-
-
-def names() -> tuple[str, ...]:
-    """The names that `make` accepts."""
-    return architectures.names()

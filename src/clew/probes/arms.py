@@ -17,7 +17,7 @@ from clew.analysis.stats.intervals import Interval, mean_interval, welch, withou
 from clew.envs import shown_first
 from clew.probes.results import FEATURES, ProbeSummary, without_nan
 from clew.probes.stored import ProbedRuns, StoredProbes
-from clew.store.arms import name_arms
+from clew.store.arms import name_arms, swept_coefficients
 from clew.store.canonical import JsonObject
 
 AUCS = (*FEATURES, *(f"mlp_{name}" for name in FEATURES))
@@ -127,13 +127,11 @@ def _with_result(runs: ProbedRuns) -> list[tuple[dict[str, object], StoredProbes
     """Arms as the report names them; several coefficients of one bonus get names of their own."""
     kept = [(c, stored, s) for c, stored in runs if (s := stored["summary"]) is not None]
     arms, _ = name_arms([config for config, _, _ in kept])
-    coefs: dict[tuple[str | float, ...], set[float]] = {}
-    for arm in arms:
-        coefs.setdefault(arm[:4], set()).add(arm.coef)
     found = []
-    for arm, (config, stored, summary) in zip(arms, kept, strict=True):
+    swept = swept_coefficients(arms)
+    for arm, several, (config, stored, summary) in zip(arms, swept, kept, strict=True):
         row: dict[str, object] = {**dict(zip(ARM, arm, strict=False)), "seed": config["seed"]}
-        if len(coefs[arm[:4]]) > 1:
+        if several:
             row["bonus"] = f"{arm.bonus} (λ = {arm.coef:g})"
         found.append((row, stored, summary))
     return found

@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from clew.envs.hosted.copies import Copies
+from clew.envs.hosted.recipe import Info
 from clew.learner.agent import Agent, Backbone, MemoryState, Seen, act
 from clew.learner.host_actor import Parts, hosted_env, play, seeds_of, seen
 from clew.learner.program import Program
@@ -37,7 +37,7 @@ def record_hosted(
     every, rows = stride(width, episodes, env.horizon), RowWriter(folder, half=width > WIDE)
     values, known = list[np.ndarray](), list[np.ndarray]()
     success, length = np.zeros(episodes, bool), np.zeros(episodes, int)
-    told: dict[int, Any] = {}
+    told: dict[int, Info] = {}
     # so many processes would be too many
     copies = Copies(dataclasses.replace(env, vector="sync"), episodes, once=True)
     try:
@@ -101,7 +101,7 @@ class _Replay:
         return np.asarray(action)
 
 
-def _read(info: Mapping[str, Any], keys: tuple[str, ...], n: int) -> tuple[Values, np.ndarray]:
+def _read(info: Info, keys: tuple[str, ...], n: int) -> tuple[Values, np.ndarray]:
     """The whole numbers of each copy, and which of them there are."""
     values, known = np.zeros((n, len(keys)), np.int64), np.zeros((n, len(keys)), bool)
     for column, key in enumerate(keys):

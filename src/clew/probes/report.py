@@ -63,18 +63,15 @@ def probe_section(store: Store, runs: ProbedRuns) -> ProbeSection | None:
 
 def auc_table(arms: Sequence[ArmProbes]) -> Grid:
     """A row an arm."""
-    rows: list[list[Cell]] = []
-    sections = []
-    for task in dict.fromkeys(arm.task for arm in arms):
-        sections.append((len(rows), task))
-        rows += [_table_row(arm) for arm in arms if arm.task == task]
     return Grid(
         name="probes",
         caption="What can be decoded from memory: AUC of linear probes, mean over seeds [95%, t]",
         columns=("Architecture", "Bonus", "n", "memory", "observation", "untrained",
                  "shuffled", "selectivity", "memory, MLP", "dimension"),
-        rows=rows,
-        sections=sections,
+        sections=[
+            (task, [_table_row(arm) for arm in arms if arm.task == task])
+            for task in dict.fromkeys(arm.task for arm in arms)
+        ],
         left=2,
         note=NOTE,
     )  # fmt: skip

@@ -201,7 +201,7 @@ def _mean(values: Iterable[float]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def without_nan(data: Any) -> Any:
+def without_nan(data: object) -> Any:
     """Plain data with None in place of NaN, which JSON does not have."""
 
     def known(value: object) -> object:
@@ -210,7 +210,7 @@ def without_nan(data: Any) -> Any:
     return _map_leaves(data, known)
 
 
-def _map_leaves(value: Any, change: Callable[[object], object]) -> Any:
+def _map_leaves(value: object, change: Callable[[object], object]) -> Any:
     if isinstance(value, Mapping):
         return {key: _map_leaves(one, change) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clew.store.canonical import canonical
-from clew.store.names import bracketed, listed, world_name
+from clew.store.names import ARM, bracketed, listed, world_name
 from clew.validate import printable
 
 Config = Mapping[str, Any]
@@ -31,7 +31,6 @@ TABLES = (
     "settings",
 )
 """Fields of a configuration that hold others."""
-FIELDS = ("environment", "reward", "architecture", "bonus")
 
 
 class ArmName(NamedTuple):
@@ -59,6 +58,14 @@ def name_arms(configs: Sequence[Config]) -> tuple[list[ArmName], list[str]]:
     return arms, notes + _differences_within_tasks(arms, configs)
 
 
+def swept_coefficients(arms: Sequence[ArmName]) -> list[bool]:
+    """Of each run, whether its arm was trained with several λ, and needs a name that says which."""
+    coefs: dict[tuple[str | float, ...], set[float]] = defaultdict(set)
+    for arm in arms:
+        coefs[arm[:4]].add(arm.coef)
+    return [len(coefs[arm[:4]]) > 1 for arm in arms]
+
+
 def names_an_arm(config: Config) -> bool:
     """Whether a configuration, which may come from anywhere, is one that is analysed."""
     tables = [config.get(f, {}) for f in TABLES]
@@ -66,7 +73,7 @@ def names_an_arm(config: Config) -> bool:
         return False
     numbers = [*config.get("prices", {}).values(), *config.get("knobs", {}).values()]
     return (
-        all(isinstance(config.get(field), str) for field in FIELDS)
+        all(isinstance(config.get(field), str) for field in ARM)
         and type(config.get("seed")) is int
         and all(type(number) in (int, float) for number in numbers)
     )
@@ -91,9 +98,7 @@ def differing(group: Sequence[Hyperparameters]) -> list[str]:
 
 def _plain_name(config: Config) -> ArmName:
     coef = float(config.get("knobs", {}).get("bonus_coef", 0.0))
-    reward, architecture, bonus = (
-        printable(str(config[f])) for f in ("reward", "architecture", "bonus")
-    )
+    reward, architecture, bonus = (printable(str(config[f])) for f in ARM[1:])
     return ArmName(world_name(dict(config)), reward, architecture, bonus, coef)
 
 

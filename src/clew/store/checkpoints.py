@@ -14,7 +14,7 @@ import numpy as np
 from clew.store import atomic
 from clew.store.arrays import read_about, read_any, write_arrays
 from clew.store.canonical import JsonObject, differences, digest, plain
-from clew.store.documents import Header
+from clew.store.documents import Header, names_in
 from clew.store.errors import Damaged
 from clew.store.leases import Lease, writing_under
 from clew.store.quarantine import Quarantine
@@ -82,11 +82,7 @@ class Checkpoints:
 
 def checkpoints_in(folder: Path) -> list[Path]:
     """Those of any pack, newest first."""
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
-    return [folder / name for name in sorted(names, reverse=True) if _NAME.fullmatch(name)]
+    return [folder / name for name in reversed(names_in(folder)) if _NAME.fullmatch(name)]
 
 
 def read_checkpoint(path: Path, config: Mapping[str, object] | None = None) -> Checkpoint:

@@ -142,6 +142,16 @@ def verify(path: Path, file: IO[bytes], tail: bytes = b"") -> str:
     return claim.decode()
 
 
+def names_in(folder: Path) -> list[str]:
+    """Of everything in a folder, in order; none if it is not there."""
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CannotRead(folder, error) from error
+
+
 def at_once(path: str, flags: int) -> int:
     """An opener that does not wait for somebody to write into a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

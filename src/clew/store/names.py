@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from clew.store.canonical import digest
 from clew.validate import printable
 
 HASH = 8
 WORD, WHOLE = 32, 100
-FIELDS = ("environment", "reward", "architecture", "bonus", "seed")
+ARM = ("environment", "reward", "architecture", "bonus")
+"""Fields of a configuration: with its seed, they name a run."""
 NAME = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*-[0-9a-f]{{{HASH}}}")
 
 
@@ -24,7 +25,7 @@ def run_name(config: Mapping[str, object], identity: str | None = None) -> str:
     return folder_name(_words(config) or ["run"], identity or digest(config))
 
 
-def world_name(config: Mapping[str, Any]) -> str:
+def world_name(config: Mapping[str, object]) -> str:
     """An environment with the options that were chosen for it: `MiniGrid-MemoryS13[view=7]`."""
     given: object = config.get("environment_options")
     chosen = cast(dict[str, object], given) if isinstance(given, dict) else {}
@@ -67,6 +68,6 @@ def slug(word: str, longest: int = WORD) -> str:
 
 
 def _words(config: Mapping[str, object]) -> list[str]:
-    words = [str(config[field]) for field in FIELDS[:-1] if isinstance(config.get(field), str)]
+    words = [str(config[field]) for field in ARM if isinstance(config.get(field), str)]
     seed = config.get("seed")
     return [*words, f"s{seed}"] if type(seed) is int else words

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from clew.store import atomic
 from clew.store.canonical import JsonObject
-from clew.store.documents import Header, read_document, write_document
+from clew.store.documents import Header, names_in, read_document, write_document
 from clew.store.errors import CannotRead, CannotWrite, Damaged, FromTheFuture, stamp
 from clew.store.names import WHOLE, slug
 
@@ -53,12 +53,11 @@ class Quarantine:
     def listed(self) -> list[JsonObject]:
         """Everything that was ever put here: what it was, why, when, and where it lies."""
         found = []
-        with contextlib.suppress(FileNotFoundError):
-            for name in sorted(os.listdir(self._root / FOLDER)):
-                with contextlib.suppress(FileNotFoundError, Damaged, CannotRead):
-                    about = read_document(self._root / FOLDER / name / REASON, _HEADER)
-                    if isinstance(about, dict):
-                        found.append({**about, "at": f"{FOLDER}/{name}"})
+        for name in names_in(self._root / FOLDER):
+            with contextlib.suppress(FileNotFoundError, Damaged, CannotRead):
+                about = read_document(self._root / FOLDER / name / REASON, _HEADER)
+                if isinstance(about, dict):
+                    found.append({**about, "at": f"{FOLDER}/{name}"})
         return found
 
     def _move(self, damage: Damaged, was: str) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from clew.store import atomic
 from clew.store.canonical import JsonObject, digest, plain
 from clew.store.checkpoints import Checkpoints
-from clew.store.documents import Header, read_any, read_document, write_document
+from clew.store.documents import Header, names_in, read_any, read_document, write_document
 from clew.store.errors import CannotRead, CannotWrite, Damaged
 from clew.store.leases import BEAT, STALE, Claims
 from clew.store.names import NAME, pack_name, slug
@@ -109,12 +109,7 @@ class Store:
 
     def _revisions(self, name: str) -> list[int]:
         """Numbers of those that are there."""
-        try:
-            names = os.listdir(self.root / PLANS)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise CannotRead(self.root / PLANS, error) from error
+        names = names_in(self.root / PLANS)
         found = (re.fullmatch(rf"{slug(name)}(?:-r(\d+))?\.json", each) for each in names)
         return [int(match[1] or 1) for match in found if match]
 
@@ -142,13 +137,7 @@ class Store:
         return None
 
     def _create(self) -> None:
-        try:
-            names = set(os.listdir(self.root))
-        except FileNotFoundError:
-            names = set[str]()
-        except OSError as error:
-            raise CannotRead(self.root, error) from error
-        strange = {n for n in names if not n.startswith(atomic.TEMPORARY)}
+        strange = {n for n in names_in(self.root) if not n.startswith(atomic.TEMPORARY)}
         if self.read_only and not self.root.exists():
             raise BadInput(f"{str(self.root)!r} does not exist; name the folder of a store")
         odd = strange - {"runs", "packs", "leases", QUARANTINE, PLANS}
@@ -216,10 +205,4 @@ class PackFolder:
 
 
 def _children(folder: Path) -> Iterator[Path]:
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise CannotRead(folder, error) from error
-    yield from (folder / name for name in sorted(names) if NAME.fullmatch(name))
+    yield from (folder / name for name in names_in(folder) if NAME.fullmatch(name))

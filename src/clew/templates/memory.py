@@ -10,7 +10,6 @@ A leaky sum of what was seen, with a leak that is learned for every channel.
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -35,8 +34,6 @@ class TemplateClass(memory.Architecture[jax.Array, jax.Array]):
     write: Linear
     show: Linear
     leak: jax.Array
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
 
     def __init__(self, in_size: int, width: int, *, longest: float = 100.0, key: jax.Array):
         self.in_size, self.width = in_size, width

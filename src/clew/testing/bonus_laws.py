@@ -6,11 +6,11 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, PyTree
 
 from clew.bonuses import Bonus, Transitions
 from clew.envs import Step
@@ -152,8 +152,14 @@ def _two_runs(observations: Observations) -> tuple[jax.Array, list[list[Transiti
     return jax.random.split(jax.random.key(0)), runs
 
 
-def _run(bonus: Bonus, observations: Observations) -> Callable[..., Any]:
-    def run(key: jax.Array, one: Transitions, two: Transitions) -> Any:
+Scored = tuple[PyTree[Array], Float[Array, "time env"], Float[Array, "time env"]]
+"""The state after two rollouts, and the scores of each."""
+
+
+def _run(
+    bonus: Bonus, observations: Observations
+) -> Callable[[jax.Array, Transitions, Transitions], Scored]:
+    def run(key: jax.Array, one: Transitions, two: Transitions) -> Scored:
         state = bonus.init(observations, ENVS, key)
         state, head = bonus.score(observations, state, one)
         state = bonus.learn(observations, state, one, key)
@@ -164,12 +170,12 @@ def _run(bonus: Bonus, observations: Observations) -> Callable[..., Any]:
 
 
 @cache
-def _compiled(bonus: Bonus, observations: Observations) -> Callable[..., Any]:
+def _compiled(bonus: Bonus, observations: Observations) -> Callable[..., Scored]:
     return jax.jit(_run(bonus, observations))
 
 
 @cache
-def _alone(bonus: Bonus, observations: Observations) -> list[Any]:
+def _alone(bonus: Bonus, observations: Observations) -> list[Scored]:
     keys, runs = _two_runs(observations)
     run = _compiled(bonus, observations)
     return [run(key, *seen) for key, seen in zip(keys, runs, strict=True)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float, PyTree
 
 from clew import memory
 from clew.memory import Architecture
@@ -26,14 +28,18 @@ SHAPES = ((7, 1), (70, 3))
 LONG = (70, 3)
 RESETS = (0.0, 0.05, 0.5, 1.0)
 """Frequencies."""
+State = PyTree[Array]
+Xs = Float[Array, "*batch time in"]
+Resets = Bool[Array, "*batch time"]
+Unrolled = tuple[State, Float[Array, "*batch time width"]]
 
 
 class Inputs(NamedTuple):
     """A state that is not empty, inputs that may repeat, and resets."""
 
-    state: Any
-    xs: jax.Array
-    resets: jax.Array
+    state: State
+    xs: Xs
+    resets: Resets
 
 
 def check_memory(name: str, in_size: int = IN, width: int = WIDTH, **options: object) -> None:
@@ -144,7 +150,7 @@ def ten_thousand_identical_inputs_stay_finite(cell: Architecture) -> None:
 
     @eqx.filter_jit
     @eqx.filter_value_and_grad
-    def total(cell: Architecture) -> Any:
+    def total(cell: Architecture) -> Array:
         return unrolled(cell, cell.initial_state(), xs, resets)[1].sum()
 
     require_finite(total(cell), "10,000 identical inputs must give finite results and gradients")
@@ -157,7 +163,7 @@ def runs_of_a_pack_are_apart(runs: list[Architecture]) -> None:
     resets = jnp.zeros(xs.shape[:2], bool).at[0, 4].set(True)
 
     @eqx.filter_jit
-    def train_pack(pack: Any) -> Any:
+    def train_pack(pack: Architecture) -> Unrolled:
         run = eqx.filter_vmap(lambda c, x, r: unrolled(c, c.initial_state(), x, r))
         return run(pack, xs, resets)
 
@@ -168,26 +174,30 @@ def runs_of_a_pack_are_apart(runs: list[Architecture]) -> None:
         require_close(mine, alone, "a run of a pack must be what it is alone")
 
 
-def unrolled(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
+def unrolled(cell: Architecture, state: State, xs: Xs, resets: Resets) -> Unrolled:
     """Over inputs as they come, which `read` is applied to first."""
     return cell.unroll(state, cell.read(xs), resets)
 
 
 @eqx.filter_jit
-def unroll(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
+def unroll(cell: Architecture, state: State, xs: Xs, resets: Resets) -> Unrolled:
     """The same for a batch."""
     return jax.vmap(cell.unroll)(state, cell.read(xs), resets)
 
 
 @eqx.filter_jit
-def _by_step_and_by_unroll(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
+def _by_step_and_by_unroll(
+    cell: Architecture, state: State, xs: Xs, resets: Resets
+) -> list[PyTree[Array]]:
     """Results and gradients of a scalar of everything, in both ways."""
 
-    def stepped(cell: Architecture, state: Any, xs: Any, resets: Any) -> Any:
+    def stepped(cell: Architecture, state: State, xs: Xs, resets: Resets) -> Unrolled:
         pairs = (cell.read(xs), resets)
         return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, pairs)
 
-    def scalar(inputs: Any, run: Any) -> Any:
+    def scalar(
+        inputs: tuple[Architecture, State, Xs], run: Callable[..., Unrolled]
+    ) -> tuple[Array, Unrolled]:
         cell, state, xs = inputs
         state, ys = jax.vmap(lambda *args: run(cell, *args))(state, xs, resets)
         parts = [jnp.sin(leaf * (1 + i)).sum() for i, leaf in enumerate(jax.tree.leaves(state))]
@@ -198,7 +208,7 @@ def _by_step_and_by_unroll(cell: Architecture, state: Any, xs: Any, resets: Any)
     return [grad((cell, state, xs), run) for run in (stepped, unrolled)]
 
 
-def _empty(cell: Architecture, batch: int) -> Any:
+def _empty(cell: Architecture, batch: int) -> State:
     return jax.tree.map(lambda s: jnp.zeros((batch, *s.shape), s.dtype), cell.initial_state())
 
 

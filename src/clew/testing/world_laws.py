@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree, Shaped
 
 from clew import envs
-from clew.envs import Environment, Knowing
+from clew.envs import Asked, Environment, Knowing, Running, Step
 from clew.testing.asserting import require, require_alike, require_array, require_equal
 
 COPIES = 3
@@ -126,7 +126,7 @@ def latent_and_knowledge_go_along(env: Environment) -> None:
         require(n and len(set(latent.questions)) == n, "a latent's questions must differ")
         require(hash(env.latent()) == hash(latent), "equal worlds must have equal latents")
 
-        def look_at_all(states: Any) -> Any:
+        def look_at_all(states: PyTree[Array]) -> Asked:
             return jax.lax.scan(latent.look, latent.start(), states)[1]
 
         states = jax.eval_shape(_stretch(env), keys)[0].state
@@ -159,17 +159,23 @@ def _steps(env: Environment) -> int:
     return env.horizon + max(env.horizon // 2, 1)
 
 
+Played = tuple[Running, Step, Shaped[Array, "copy level *obs"]]
+"""What was seen before every step, the steps, and the first observations of all levels."""
+
+
 @cache
-def _stretch(env: Environment) -> Any:
-    """A compiled stretch of random play: what was seen, the step, first observations of levels."""
+def _stretch(env: Environment) -> Callable[[PRNGKeyArray], Played]:
+    """A compiled stretch of random play, for several copies."""
     steps = _steps(env)
 
-    def one(key: jax.Array) -> Any:
+    def one(key: PRNGKeyArray) -> Played:
         level_key, action_key = jax.random.split(key)
         levels = envs.lay_out(env, level_key, steps)
         actions = jax.random.randint(action_key, (steps,), 0, len(env.action_names))
 
-        def body(running: envs.Running, now: Any) -> Any:
+        def body(
+            running: Running, now: tuple[Int[Array, ""], PRNGKeyArray]
+        ) -> tuple[Running, tuple[Running, Step]]:
             after, step = envs.advance(env, levels, running, *now)
             return after, (running, step)
 
@@ -181,5 +187,5 @@ def _stretch(env: Environment) -> Any:
 
 
 @cache
-def _played(env: Environment) -> Any:
+def _played(env: Environment) -> Played:
     return jax.device_get(_stretch(env)(jax.random.split(jax.random.key(0), COPIES)))

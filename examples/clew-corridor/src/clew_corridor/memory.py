@@ -22,8 +22,6 @@ class Leaky(memory.Architecture[jax.Array, jax.Array]):
 
     write: Linear
     leak: float = eqx.field(static=True)
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
 
     def __init__(self, in_size: int, width: int, *, leak: float = 0.9, key: jax.Array):
         self.in_size, self.width, self.leak = in_size, width, leak

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from clew.analysis import names
 from clew.analysis.figures.seeds import beeswarm
-from clew.analysis.figures.style import bonus_style, new, quiet_grid, styled, success_axis
+from clew.analysis.figures.style import bonus_style, legend, new, quiet_grid, styled, success_axis
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.curves import aligned, band
-from clew.analysis.stats.task import Task, all_bonuses
+from clew.analysis.stats.task import Task
 from clew.validate import BadInput
 
 DIAGNOSTICS = (
@@ -33,7 +33,6 @@ def curves(statistics: Statistics, environment: str) -> Figure:
     group = [t for t in mine if t.environment == environment and t.reward in drawn]
     if not group:
         raise BadInput(f"{environment} has no learning curves")
-    bonuses = all_bonuses(found.task for found in statistics.tasks)
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
     with styled():
         figure = new(1.55 * len(architectures) + 0.6, 1.35 * len(group) + 0.75)
@@ -43,12 +42,11 @@ def curves(statistics: Statistics, environment: str) -> Figure:
         for row, task in zip(grid, group, strict=True):
             bands = band(statistics.usual, environment, task.reward)
             for axes, a in zip(row, architectures, strict=True):
-                _panel(axes, bands[bands["architecture"] == a], task, a, bonuses)
+                _panel(axes, bands[bands["architecture"] == a], task, a, statistics.bonuses)
             row[0].set_ylabel(task.reward.capitalize(), fontsize=8.5, fontweight="bold")
         for axes, a in zip(grid[0], architectures, strict=True):
             axes.set_title(a)
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+        legend(figure, list(grid.flat), loc="outside upper right", fontsize=8)
         figure.suptitle(f"{environment}: success", x=0.01, ha="left", fontweight="bold", fontsize=9)
         figure.supxlabel("environment steps (millions); dots: tail mean of each seed", fontsize=8)
     return figure
@@ -61,7 +59,6 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
         name: frame[~frame["architecture"].isin([kept.lower, kept.upper])]
         for name, frame in (("evaluations", kept.evaluations), ("rollouts", kept.rollouts))
     }
-    bonuses = all_bonuses(found.task for found in statistics.tasks)
     there = [p for p in DIAGNOSTICS if frames[p[0]][p[1]].notna().any()]
     if not there:
         raise BadInput(f"{environment} / {reward} has no curves of falls, length or entropy")
@@ -69,10 +66,9 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
         figure = new(2.1 * len(there), 2.25)
         grid = figure.subplots(1, len(there), squeeze=False)[0]
         for axes, (table, value, title) in zip(grid, there, strict=True):
-            _quartiles(axes, frames[table], value, bonuses)
+            _quartiles(axes, frames[table], value, statistics.bonuses)
             axes.set_title(title)
-        handles, labels = grid[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), fontsize=8)
+        legend(figure, grid, loc="outside upper right", fontsize=8)
         title = f"{names.task_label(environment, reward)}: median over seeds"
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=9)
         figure.supxlabel("environment steps (millions)", fontsize=8)

@@ -11,7 +11,7 @@ from clew.analysis.answer import of_task
 from clew.analysis.figures.style import INK, bonus_style, legend, panels, styled, success_axis
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.task import Task, Values, all_bonuses
+from clew.analysis.stats.task import Task, Values
 from clew.validate import BadInput
 
 
@@ -23,11 +23,10 @@ def strips(statistics: Statistics) -> Figure:
     group = [found.task for found in statistics.tasks]
     if not group:
         raise BadInput("no run is finished: there is no seed to draw")
-    bonuses = all_bonuses(group)
     with styled():
         figure, grid = panels(len(group), 5.4, 1.7, across=2)
         for axes, task in zip(grid, group, strict=True):
-            _panel(axes, task, bonuses)
+            _panel(axes, task, statistics.bonuses)
             labels = _labels(task, statistics.margin)
             axes.set_xticks(range(len(labels)), labels)
         figure.supylabel("success", fontsize=8)
@@ -45,10 +44,9 @@ def _panel(axes: Axes, task: Task, among: tuple[str, ...]) -> None:
             values = task.arms[a, b]
             x = i + (j - (len(bonuses) - 1) / 2) * step
             colour, _, mark = bonus_style(b, among)
-            label = bonus_label(b) if i == 0 else None
             axes.plot(
                 x + beeswarm(values, step / 9), values, mark, color=colour, markersize=2.9,
-                markeredgewidth=0.3, markeredgecolor="white", label=label, alpha=0.9,
+                markeredgewidth=0.3, markeredgecolor="white", label=bonus_label(b), alpha=0.9,
             )  # fmt: skip
             mean = values.mean()
             axes.plot((x - step / 2.6, x + step / 2.6), (mean, mean), color=INK, linewidth=0.9)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import resources
 
-import numpy as np
 import pandas as pd
 
 from clew.analysis.results import Results
-from clew.analysis.stats.bootstrap import generator
-from clew.analysis.stats.task import Task, rescaled
 
 DECIMALS = 2
 """What was printed is rounded to this many decimals."""
@@ -45,26 +41,6 @@ def published() -> Results:
 def published_success() -> pd.DataFrame:
     """Mean and standard deviation of all 180 arms: environment, reward, …, mean, std."""
     return _renamed(_read("success.csv"))
-
-
-def rounding_range(
-    statistic: Callable[[Task], float], task: Task, draws: int = 400
-) -> tuple[float, float]:
-    """The least and the largest that `statistic` may have been before the seeds were rounded.
-
-    Every tail mean is put somewhere within its rounding, but inside 0 to 1, again and again. Errors
-    of rounding are independent and many, so this is far narrower than the worst case, in which all
-    of them push the same way.
-    """
-    moved = [_unrounded(task, draw) for draw in range(draws)]
-    found = [statistic(each) for each in (task, *moved)]
-    return min(found), max(found)
-
-
-def _unrounded(task: Task, draw: int) -> Task:
-    half = 0.5 * 10.0**-DECIMALS
-    rng = generator("unrounded", task.environment, task.reward, draw)
-    return rescaled(task, lambda v: np.sort(np.clip(v + rng.uniform(-half, half, v.shape), 0, 1)))
 
 
 def _read(name: str) -> pd.DataFrame:

@@ -10,12 +10,11 @@ from clew.analysis import formatting
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import DECIMALS, SEEDS, published_success
 from clew.analysis.results import Results, records
+from clew.analysis.statistics import Arm
 from clew.analysis.stats.intervals import Interval, half_width, without_interval
-from clew.analysis.stats.task import tasks
-from clew.analysis.tables.grid import Cell, Grid, figure, in_sections, word
+from clew.analysis.stats.task import Values, tasks
+from clew.analysis.tables.grid import Cell, Grid, figure, word
 from clew.validate import BadInput
-
-Arm = tuple[str, str, str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +26,12 @@ class ArmSummary:
     n: int
     rounded: float = 0.0
     """Half the last printed digit; each bound is moved out by as much."""
+
+    @classmethod
+    def of(cls, values: Values) -> ArmSummary:
+        """From the tail means of its seeds."""
+        std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+        return cls(float(values.mean()), std, len(values))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,16 +76,14 @@ def compare(results: Results, others: Results) -> list[Comparison]:
 
 def comparison_table(found: list[Comparison]) -> Grid:
     """Ours, theirs, the difference and whether 0 is in its interval."""
-    rows, sections = in_sections(
-        (task_label(*task), [_row(c) for c in found if c.arm[:2] == task])
-        for task in dict.fromkeys(c.arm[:2] for c in found)
-    )
     return Grid(
         name="comparison",
         caption="Ours beside theirs: mean ± std, and the difference [95%, Welch]",
         columns=("Architecture", "Bonus", "ours", "theirs", "difference", "0 in the interval?"),
-        rows=rows,
-        sections=sections,
+        sections=[
+            (task_label(*task), [_row(c) for c in found if c.arm[:2] == task])
+            for task in dict.fromkeys(c.arm[:2] for c in found)
+        ],
         left=2,
         note="'agrees' means not told apart by these seeds, not proved equal: look at the width of "
         "the interval. One arm in twenty differs by chance alone. Intervals of rounded "
@@ -133,9 +136,7 @@ def _summaries(results: Results) -> dict[Arm, ArmSummary]:
             for b in ("none", *task.bonuses):
                 values = task.arms.get((a, b))
                 if values is not None:
-                    std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-                    arm = (task.environment, task.reward, a, b)
-                    found[arm] = ArmSummary(float(values.mean()), std, len(values))
+                    found[task.environment, task.reward, a, b] = ArmSummary.of(values)
     return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -43,12 +42,12 @@ def four_arms(task: Task, finished: pd.DataFrame, bonuses: Sequence[str]) -> Mar
     return Markup(f'<div class="arms" style="{sizes}">{"".join(shown)}</div>')
 
 
-def swarm(heights: Sequence[float], apart: float = 2 * DOT) -> list[int]:
+def swarm(heights: Sequence[float]) -> list[int]:
     """How many dots to the side each dot goes, so that none hides another."""
     placed: list[tuple[float, int]] = []
     lanes = sorted(range(-len(heights), len(heights) + 1), key=abs)
     for y in heights:
-        near = {lane for height, lane in placed if abs(height - y) < apart}
+        near = {lane for height, lane in placed if abs(height - y) < 2 * DOT}
         placed.append((y, next(lane for lane in lanes if lane not in near)))
     return [lane for _, lane in placed]
 
@@ -89,7 +88,7 @@ def _frame() -> str:
 
 def _column(x: float, label: str, runs: pd.DataFrame, room: int) -> str:
     runs = runs.sort_values(["tail_mean", "seed"], kind="stable")
-    values: Any = runs["tail_mean"].to_numpy(float)
+    values = runs["tail_mean"].to_numpy(float)
     found = mean_interval(values)
     mean = _y(found.estimate)
     at = f'x="{x:.1f}%"'

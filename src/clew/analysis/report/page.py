@@ -34,7 +34,6 @@ from clew.analysis.report.proofs import NOTE, Proofs, limits, task_proof
 from clew.analysis.report.task_names import TaskNames
 from clew.analysis.results import Results
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.task import all_bonuses
 from clew.analysis.tables import every
 from clew.analysis.tables.grid import html
 from clew.analysis.verdict import RULES, Verdict, verdicts
@@ -135,7 +134,6 @@ def _answered(statistics: Statistics, found: Sequence[Answer]) -> list[dict[str,
     """Every task with its answers, its grid and its picture."""
     by_task, runs = summary.by_task(found), statistics.usual.finished
     told, lower = [], statistics.results.lower
-    bonuses = all_bonuses(t.task for t in statistics.tasks)
     for task in (t.task for t in statistics.tasks):
         mine = by_task.get((task.environment, task.reward), [])
         here = (runs["environment"] == task.environment) & (runs["reward"] == task.reward)
@@ -144,7 +142,7 @@ def _answered(statistics: Statistics, found: Sequence[Answer]) -> list[dict[str,
                 "key": (task.environment, task.reward),
                 "answers": summary.agents_first(mine, lower),
                 "grid": grid(mine, lower) if mine else "",
-                "arms": four_arms(task, runs[here], bonuses),
+                "arms": four_arms(task, runs[here], statistics.bonuses),
             }
         )
     return told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from clew.analysis.formatting import listed
@@ -114,7 +114,11 @@ def in_words(finding: TaskVerdict) -> str:
     if finding.summary is None:
         return f"Nothing. {_sentence(finding.refused)}"
     said = [f"Of {_where(finding)}, the reward is {_reward_is(finding)}."]
-    kept, free = _kept(finding), _forgotten(finding)
+    tallies = _variables(finding)
+    kept = [
+        f"{v} ({t['unpoolable']:,} of {t['pairs']:,} pairs)" for v, t in tallies if t["unpoolable"]
+    ]
+    free = [f"{v} (0 of {t['pairs']:,})" for v, t in tallies if not t["unpoolable"]]
     if kept:
         alone = "Of the pairs of situations that differ in one variable alone"
         said.append(f"{alone}, every machine that encodes it keeps apart those in {listed(kept)}.")
@@ -168,26 +172,10 @@ def _expected(finding: TaskVerdict) -> str:
     return OPEN if finding.summary is None else finding.summary["expected_effect_of_a_bonus"]
 
 
-def _kept(finding: TaskVerdict) -> list[str]:
-    """Variables that memory must keep, with how many pairs of situations differ in it alone."""
-    return [
-        f"{name} ({tally['unpoolable']:,} of {tally['pairs']:,} pairs)"
-        for name, tally in _variables(finding)
-        if tally["unpoolable"]
-    ]
-
-
-def _forgotten(finding: TaskVerdict) -> list[str]:
-    return [
-        f"{name} (0 of {tally['pairs']:,})"
-        for name, tally in _variables(finding)
-        if not tally["unpoolable"]
-    ]
-
-
-def _variables(finding: TaskVerdict) -> Iterator[tuple[str, dict[str, int]]]:
+def _variables(finding: TaskVerdict) -> list[tuple[str, dict[str, int]]]:
+    """Each with how many pairs of situations differ in it alone, and must be kept apart."""
     profile = (finding.summary["profile"] if finding.summary else None) or {}
-    return ((name, tally) for name, tally in profile.items() if name != "all" and tally["pairs"])
+    return [(name, tally) for name, tally in profile.items() if name != "all" and tally["pairs"]]
 
 
 def _sentence(text: str) -> str:

@@ -19,7 +19,7 @@ from clew.analysis.report.comparison import (
 from clew.analysis.reproduction.claims import CLAIMS, Judged, UnderReading, judge
 from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS, TrainedArm
 from clew.analysis.stats.intervals import Interval
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.store.names import listed
 
 
@@ -78,17 +78,14 @@ def _claims(judged: Sequence[Judged]) -> Grid:
         head = [first, *[[EMPTY] * 3] * (len(each.found) - 1)]
         return [h + _under(one) for h, one in zip(head, each.found, strict=True)]
 
-    names = dict.fromkeys(each.claim.name for each in judged)
-    found, sections = in_sections(
-        (name, [row for each in judged if each.claim.name == name for row in rows(each)])
-        for name in names
-    )
     return Grid(
         name="claims",
         caption="The paper's claims: differences in success [95%, Welch], published and ours",
         columns=("claim", "published", "here", "reading", "M steps", "ours", "seeds", "so"),
-        rows=found,
-        sections=sections,
+        sections=[
+            (name, [row for each in judged if each.claim.name == name for row in rows(each)])
+            for name in dict.fromkeys(each.claim.name for each in judged)
+        ],
         note="Both arms over the same evaluations, so a claim can be judged before the study's "
         "budget is over. 'Hardly' and 'nothing' hold where the interval lies within ±0.1. "
         f"{DETAILS} stands for {DETAILS_OPTIONS}. Probes (P1 to P6) have not been trained.",
@@ -113,18 +110,15 @@ def _arms(trained: Sequence[TrainedArm], published: Mapping[Arm, ArmSummary]) ->
 
     places = {arm: place for place, arm in enumerate(published)}
     ordered = sorted(trained, key=lambda e: (not e.whole, places.get(e.arm, len(places))))
-    tasks = dict.fromkeys(each.arm[:2] for each in ordered)
-    rows, sections = in_sections(
-        (task_label(*task), [row(each) for each in ordered if each.arm[:2] == task])
-        for task in tasks
-    )
     return Grid(
         name="arms",
         caption="Every arm that was trained beside the published one: mean ± std over seeds of the "
         "tail mean, difference [95%, Welch]",
         columns=("memory", "bonus", "reading", "M steps", "ours", "published", "difference", ""),
-        rows=rows,
-        sections=sections,
+        sections=[
+            (task_label(*task), [row(each) for each in ordered if each.arm[:2] == task])
+            for task in dict.fromkeys(each.arm[:2] for each in ordered)
+        ],
         left=3,
         note=f"Arms not listed have not been trained. {DETAILS} stands for {DETAILS_OPTIONS}.",
     )

@@ -69,9 +69,7 @@ class TrainedArm:
 
     def summary(self, evaluations: int | None = None) -> ArmSummary:
         """Of the tail means, as they were after so many evaluations."""
-        tails = np.array([tail_mean(curve[:evaluations]) for curve in self.curves])
-        std = float(tails.std(ddof=1)) if len(tails) > 1 else np.nan
-        return ArmSummary(float(tails.mean()), std, len(tails))
+        return ArmSummary.of(np.array([tail_mean(curve[:evaluations]) for curve in self.curves]))
 
 
 def results_folder() -> Path:

@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +151,7 @@ def _product(blocks: Sequence[Values]) -> Values:
 
 def _basis(blocks: Sequence[Values]) -> Values:
     """Orthonormal columns that span the blocks."""
-    made: Any = linalg.qr(np.concatenate(blocks, 1), mode="economic", pivoting=True)
-    q, r, _ = made
+    made = linalg.qr(np.concatenate(blocks, 1), mode="economic", pivoting=True)
+    q, r, _ = cast(tuple[Values, Values, Codes], made)
     sizes = np.abs(np.diag(r))
     return q[:, sizes > 1e-9 * sizes[0]]

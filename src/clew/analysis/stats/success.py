@@ -28,9 +28,9 @@ def interquartile_mean(values: Values) -> Values:
     return stats.trim_mean(values, 0.25, axis=-1)
 
 
-def learnt(values: Values, threshold: float = LEARNT) -> Interval:
-    """The share of seeds whose tail mean exceeds `threshold`: immune to any rescaling of it."""
-    return wilson(int(np.sum(values > threshold)), len(values))
+def learnt(values: Values) -> Interval:
+    """The share of seeds whose tail mean exceeds `LEARNT`: immune to any rescaling of it."""
+    return wilson(int(np.sum(values > LEARNT)), len(values))
 
 
 def wins(bonus: Values, none: Values) -> Values:

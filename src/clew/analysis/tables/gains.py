@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 from clew.analysis import formatting, names
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.gains import Gain
 from clew.analysis.stats.intervals import Interval
-from clew.analysis.stats.task import Values, all_bonuses
+from clew.analysis.stats.task import Values
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, plus_minus, word
 
 
 @TABLES.register("gains")
 def gain_table(statistics: Statistics) -> Grid:
     """Every within-architecture gain, with what could have been seen."""
-    rows, sections = in_sections(
-        (found.task.label, [_gain(gain) for gain in found.gains]) for found in statistics.tasks
-    )
     return Grid(
         name="gains",
         caption="Gain in mean success over no bonus, within each architecture",
         columns=("Architecture", "Bonus", "Gain", "95% (Welch)", "95% (bootstrap)", "p (Holm)",
                  "detectable"),
-        rows=rows,
-        sections=sections,
+        sections=[(t.task.label, [_gain(gain) for gain in t.gains]) for t in statistics.tasks],
         left=2,
         note="Bold: p < 0.05 after Holm's correction over the task. Detectable: the smallest true "
         "gain that seeds like these show with 80% probability.",
@@ -36,7 +34,7 @@ def improvement_table(statistics: Statistics) -> Grid:
     """Probability of improvement of every memory architecture, by task: E3B / NovelD."""
     group = [found for found in statistics.tasks if found.task.bonuses]
     memories = (a for found in group for a in found.task.memories)
-    bonuses = all_bonuses(found.task for found in group)
+    bonuses = statistics.bonuses
     rows = [
         [word(a), *(_improvement(found, a, bonuses) for found in group)]
         for a in names.ordered(memories, names.ARCHITECTURES)
@@ -53,7 +51,7 @@ def improvement_table(statistics: Statistics) -> Grid:
 @TABLES.register("memoryless")
 def memoryless_table(statistics: Statistics) -> Grid:
     """The control: a bonus should not help an agent that cannot remember."""
-    bonuses = all_bonuses(found.task for found in statistics.tasks)
+    bonuses = statistics.bonuses
     controls = {(c.task.label, c.bonus): c for c in statistics.controls}
     rows = []
     for task in dict.fromkeys(c.task for c in statistics.controls):
@@ -110,6 +108,5 @@ def _improvement(found: TaskStatistics, architecture: str, bonuses: tuple[str, .
 
 
 def _mean_std(values: Values) -> Cell:
-    mean = float(values.mean())
-    spread = f" ± {formatting.number(float(values.std(ddof=1)))}" if len(values) > 1 else ""
-    return figure(formatting.number(mean) + spread, mean)
+    std = values.std(ddof=1) if len(values) > 1 else math.nan
+    return plus_minus(float(values.mean()), float(std))

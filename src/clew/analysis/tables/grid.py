@@ -9,8 +9,10 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
+
+from clew.analysis.formatting import number
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -35,6 +37,9 @@ class Cell:
     """For CSV instead of the value, where that is not all: both ends of an interval."""
 
 
+Row = Sequence[Cell]
+
+
 @dataclasses.dataclass(frozen=True)
 class Grid:
     """One table."""
@@ -43,16 +48,20 @@ class Grid:
     """A short name for files and links."""
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Row] = ()
+    """All of them, whether in sections or not."""
     groups: Sequence[tuple[str, int]] = ()
     """Heads above the columns, each with the number of columns it spans."""
-    sections: Sequence[tuple[int, str]] = ()
-    """(row, title): a title before that row, or an empty one for a rule only."""
+    sections: Sequence[tuple[str, Sequence[Row]]] = ()
+    """In place of `rows`: rows under a title each, or an empty one for a rule only."""
     left: int = 1
     """Columns on the left that hold words."""
     note: str = ""
 
     def __post_init__(self) -> None:
+        sections = [(title, rows) for title, rows in self.sections or [("", self.rows)] if rows]
+        object.__setattr__(self, "sections", sections)
+        object.__setattr__(self, "rows", [row for _, rows in sections for row in rows])
         widths = {len(row) for row in self.rows} | {len(self.columns)}
         if len(widths) != 1 or (self.groups and sum(s for _, s in self.groups) not in widths):
             raise ValueError(f"table {self.name}: rows of different widths {sorted(widths)}")
@@ -76,19 +85,15 @@ def figure(text: str, value: float, bold: bool = False, detail: str = "") -> Cel
     return Cell(text, value if math.isfinite(value) else None, bold, detail)
 
 
+def plus_minus(mean: float, std: float, decimals: int = 3, detail: str = "") -> Cell:
+    """'0.164 ± 0.012', or the mean alone."""
+    text = number(mean, decimals)
+    if math.isfinite(std):
+        text += f" ± {number(std, decimals)}"
+    return figure(text, mean, detail=detail)
+
+
 EMPTY = Cell("")
-
-
-def in_sections(
-    groups: Iterable[tuple[str, list[list[Cell]]]],
-) -> tuple[list[list[Cell]], list[tuple[int, str]]]:
-    """Rows and `sections` of a table from (title, rows) of each section."""
-    rows: list[list[Cell]] = []
-    sections = []
-    for title, mine in groups:
-        sections.append((len(rows), title))
-        rows += mine
-    return rows, sections
 
 
 def markdown(grid: Grid) -> str:
@@ -99,11 +104,10 @@ def markdown(grid: Grid) -> str:
 
     lines = [f"**{grid.caption}**", "", line(grid.flat_columns)]
     lines.append("|" + "---|" * grid.left + "---:|" * (len(grid.columns) - grid.left))
-    titles = dict(grid.sections)
-    for i, row in enumerate(grid.rows):
-        if titles.get(i):
-            lines.append(line([f"*{titles[i]}*"] + [""] * (len(row) - 1)))
-        lines.append(line([f"**{c.text}**" if c.bold else c.text for c in row]))
+    for title, rows in grid.sections:
+        if title:
+            lines.append(line([f"*{title}*"] + [""] * (len(grid.columns) - 1)))
+        lines += [line([f"**{c.text}**" if c.bold else c.text for c in row]) for row in rows]
     return "\n".join([*lines, *(["", grid.note] if grid.note else [])]) + "\n"
 
 
@@ -115,15 +119,12 @@ def latex(grid: Grid) -> str:
         lines.append(" & ".join(_spanning(t, s) for t, s in grid.groups) + r" \\")
         lines.append("".join(_rules(grid)))
     lines.append(" & ".join(tex(c) for c in grid.columns) + r" \\")
-    lines.append(r"\midrule")
-    titles = dict(grid.sections)
-    for i, row in enumerate(grid.rows):
-        if i in titles:
-            lines += [r"\midrule"] * (i > 0)
-            if titles[i]:
-                title = rf"\emph{{{tex(titles[i])}}}"
-                lines.append(rf"\multicolumn{{{len(row)}}}{{@{{}}l}}{{{title}}} \\")
-        lines.append(" & ".join(_tex_cell(c) for c in row) + r" \\")
+    for title, rows in grid.sections or [("", [])]:
+        lines.append(r"\midrule")
+        if title:
+            span = rf"\multicolumn{{{len(grid.columns)}}}{{@{{}}l}}"
+            lines.append(rf"{span}{{\emph{{{tex(title)}}}}} \\")
+        lines += [" & ".join(_tex_cell(c) for c in row) + r" \\" for row in rows]
     lines += [r"\bottomrule", r"\end{tabular}"]
     if grid.note:
         lines.append(rf"\par\footnotesize\raggedright {tex(grid.note)}")
@@ -134,13 +135,12 @@ def csv_text(grid: Grid) -> str:
     """One head a column; numbers in full, not as they are rounded for reading."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    titled = any(title for _, title in grid.sections)
+    titled = any(title for title, _ in grid.sections)
     writer.writerow([*(["section"] if titled else []), *grid.flat_columns])
-    titles, title = dict(grid.sections), ""
-    for i, row in enumerate(grid.rows):
-        title = titles.get(i, title)
-        values = [c.full or (c.text if c.value is None else c.value) for c in row]
-        writer.writerow([*([title] if titled else []), *values])
+    for title, rows in grid.sections:
+        for row in rows:
+            values = [c.full or (c.text if c.value is None else c.value) for c in row]
+            writer.writerow([*([title] if titled else []), *values])
     return out.getvalue()
 
 
@@ -153,20 +153,21 @@ def html(grid: Grid) -> str:
         )
         head = f"<tr>{spans}</tr>"
     head += "<tr>" + "".join(f'<th scope="col">{escape(c)}</th>' for c in grid.columns) + "</tr>"
-    body, titles = [], dict(grid.sections)
-    for i, row in enumerate(grid.rows):
-        if i in titles:
-            body += ["</tbody><tbody>"] * (i > 0)
-            if titles[i]:
-                span = f'<th colspan="{len(row)}" scope="rowgroup">{escape(titles[i])}</th>'
-                body.append(f'<tr class="section">{span}</tr>')
-        cells = (_html_cell(c, left=j < grid.left) for j, c in enumerate(row))
-        body.append("<tr>" + "".join(cells) + "</tr>")
+    body = ""
+    for title, rows in grid.sections or [("", [])]:
+        body += "<tbody>"
+        if title:
+            span = f'<th colspan="{len(grid.columns)}" scope="rowgroup">{escape(title)}</th>'
+            body += f'<tr class="section">{span}</tr>'
+        for row in rows:
+            cells = (_html_cell(c, left=j < grid.left) for j, c in enumerate(row))
+            body += "<tr>" + "".join(cells) + "</tr>"
+        body += "</tbody>"
     note = f'<p class="note">{escape(grid.note)}</p>' if grid.note else ""
     return (
         f'<table id="table-{escape(grid.name)}" class="data">'
         f"<caption>{escape(grid.caption)}</caption>"
-        f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>{note}\n"
+        f"<thead>{head}</thead>{body}</table>{note}\n"
     )
 
 

@@ -9,7 +9,7 @@ from clew.analysis.stats.interaction import THREE_WAY, Interaction, shared, thre
 from clew.analysis.stats.spread import separation
 from clew.analysis.stats.task import Task, all_bonuses
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 
 EFFECTS = ("Architecture", "Bonus", "Arch. × Bonus")
 LETTERS = dict(zip(THREE_WAY, "ABC", strict=True))
@@ -25,19 +25,16 @@ def anova_table(statistics: Statistics) -> Grid:
     """Two-way analysis of each task: F (parametric p) [permutation p]."""
     group = comparable(statistics)
     bonuses = all_bonuses(found.task for found in group)
-    rows: list[list[Cell]] = []
-    sections = []
-    for found in group:
-        sections.append((len(rows), ""))
-        for i, title in enumerate(EFFECTS):
-            cells = [_f(found.interactions.get(b), i) for b in bonuses]
-            rows.append([word(found.task.label if i == 0 else ""), word(title), *cells])
+
+    def row(found: TaskStatistics, i: int, effect: str) -> list[Cell]:
+        cells = (_f(found.interactions.get(b), i) for b in bonuses)
+        return [word(found.task.label if i == 0 else ""), word(effect), *cells]
+
     return Grid(
         name="anova",
         caption="Two-way analysis of variance over the memory architectures: F (p) [permutation p]",
         columns=("Task", "Effect", *map(bonus_label, bonuses)),
-        rows=rows,
-        sections=sections,
+        sections=[("", [row(found, *each) for each in enumerate(EFFECTS)]) for found in group],
         left=2,
         note="Bonus labels are permuted within each architecture. The permutation p is of F; the "
         "second one is of the interaction's sum of squares, which fits what the study printed.",
@@ -84,18 +81,16 @@ def separation_table(statistics: Statistics) -> Grid:
         "memories": "memory architectures",
         "with the control": "with the memoryless control",
     }
-    rows, sections = in_sections(
-        (title, [_separation(found, bonuses, view) for found in group])
-        for view, title in views.items()
-    )
     deltas = [f"ΔSEP({bonus_label(b)})" for b in bonuses]
     return Grid(
         name="separation",
         caption="Separation index SEP: population standard deviation of architecture means; ΔSEP "
         "[95% seed bootstrap] is positive where the bonus widens the gap",
         columns=("Task", "SEP(none)", *(f"SEP({bonus_label(b)})" for b in bonuses), *deltas),
-        rows=rows,
-        sections=sections,
+        sections=[
+            (title, [_separation(found, bonuses, view) for found in group])
+            for view, title in views.items()
+        ],
     )
 
 
@@ -187,11 +182,8 @@ def _three_way(group: list[Task], bonus: str) -> Grid:
                 figure(formatting.number(effect.omega2), effect.omega2, bold=last),
             ]
         )
-    residual = found.anova.residual_ss
-    rows.append(
-        [word("residual"), figure(formatting.number(residual), residual),
-         figure(str(found.anova.residual_df), found.anova.residual_df), EMPTY, EMPTY]
-    )  # fmt: skip
+    ss, df = found.anova.residual_ss, found.anova.residual_df
+    left = [word("residual"), figure(formatting.number(ss), ss), figure(str(df), df), EMPTY, EMPTY]
     environment = group[0].environment
     p = formatting.p_value(found.p_permutation)
     return Grid(
@@ -199,7 +191,6 @@ def _three_way(group: list[Task], bonus: str) -> Grid:
         caption=f"{environment}: {len(found.architectures)} architectures × none and "
         f"{bonus_label(bonus)} × {len(group)} rewards ({found.anova.n} runs)",
         columns=("Effect", "SS", "df", "F", "ω²"),
-        rows=rows,
-        sections=[(len(rows) - 1, "")],
+        sections=[("", rows), ("", [left])],
         note=f"Permutation p of the highest interaction: {p}.",
     )

@@ -9,9 +9,9 @@ from clew.analysis.names import LEARNT, NONE, bonus_label
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.intervals import mean_interval
 from clew.analysis.stats.success import learnt
-from clew.analysis.stats.task import Task, Values, all_bonuses
+from clew.analysis.stats.task import Task, Values
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, word
 from clew.envs import display
 
 
@@ -28,9 +28,8 @@ def success_tables(statistics: Statistics) -> list[Grid]:
 @TABLES.register("learnt")
 def learnt_table(statistics: Statistics) -> Grid:
     """How many seeds of every arm exceed the threshold."""
-    group = [found.task for found in statistics.tasks]
-    bonuses = (NONE, *all_bonuses(group))
-    rows, sections = in_sections(
+    bonuses = (NONE, *statistics.bonuses)
+    sections = [
         (
             task.label,
             [
@@ -38,13 +37,12 @@ def learnt_table(statistics: Statistics) -> Grid:
                 for a in task.architectures
             ],
         )
-        for task in group
-    )
+        for task in (found.task for found in statistics.tasks)
+    ]
     return Grid(
         name="learnt",
         caption=f"Seeds whose tail mean exceeds {LEARNT}",
         columns=("Architecture", *map(bonus_label, bonuses)),
-        rows=rows,
         sections=sections,
         note="Immune to any rescaling of success; intervals of the shares are Wilson's.",
     )
@@ -53,7 +51,7 @@ def learnt_table(statistics: Statistics) -> Grid:
 @TABLES.register("iqm")
 def iqm_table(statistics: Statistics) -> Grid:
     """Interquartile mean over the memory architectures."""
-    bonuses = (NONE, *all_bonuses(found.task for found in statistics.tasks))
+    bonuses = (NONE, *statistics.bonuses)
     rows = []
     for found in statistics.tasks:
         iqm = [found.iqm.get(b) for b in bonuses]
@@ -73,7 +71,7 @@ def iqm_table(statistics: Statistics) -> Grid:
 @TABLES.register("seed-vectors")
 def seed_vectors(statistics: Statistics) -> Grid:
     """Every seed of every arm, sorted."""
-    rows, sections = in_sections(
+    sections = [
         (
             found.task.label,
             [
@@ -84,12 +82,11 @@ def seed_vectors(statistics: Statistics) -> Grid:
             ],
         )
         for found in statistics.tasks
-    )
+    ]
     return Grid(
         name="seed-vectors",
         caption="Sorted tail-mean success of every seed",
         columns=("Architecture", "Bonus", "Tail-mean success (sorted)"),
-        rows=rows,
         sections=sections,
         left=3,
     )

@@ -12,30 +12,27 @@ from clew.analysis.names import NONE, bonus_label, task_label
 from clew.analysis.results import ARM, NEVER, TASK, Record, records
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.curves import WINDOW, Sustained, sustained
-from clew.analysis.stats.task import all_bonuses
 from clew.analysis.tables import TABLES
-from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, in_sections, word
+from clew.analysis.tables.grid import EMPTY, Cell, Grid, figure, plus_minus, word
 from clew.envs import display
 
 
 @TABLES.register("samples")
 def samples_table(statistics: Statistics) -> Grid:
     """Environment steps until the threshold is sustained, or never."""
-    bonuses = (NONE, *all_bonuses(found.task for found in statistics.tasks))
-    groups: list[tuple[str, list[list[Cell]]]] = []
+    bonuses = (NONE, *statistics.bonuses)
+    sections: list[tuple[str, list[list[Cell]]]] = []
     for task in (found.task for found in statistics.tasks):
         threshold = display(task.environment).threshold
         found = sustained(statistics.usual, task.environment, task.reward, threshold)
         rows = [[word(a), *(_sustained(found.get((a, b))) for b in bonuses)] for a in task.memories]
         if found:
-            groups.append((f"{task.label}, θ = {threshold:.2f}", rows))
-    rows, sections = in_sections(groups)
+            sections.append((f"{task.label}, θ = {threshold:.2f}", rows))
     return Grid(
         name="samples",
         caption="Environment steps (millions) until the threshold is sustained: median over the "
         "seeds that did (how many did)",
         columns=("Architecture", *map(bonus_label, bonuses)),
-        rows=rows,
         sections=sections,
         note=f"Sustained: the mean of {WINDOW} evaluations in a row is at least θ; counted to the "
         "last of them.",
@@ -55,8 +52,8 @@ def falls_table(statistics: Statistics) -> Grid:
     return _by_arm(
         found,
         lambda row: [
-            _plus_minus(row["falls"], row["falls_std"], 1),
-            _plus_minus(row["success"], row["success_std"], 2),
+            plus_minus(row["falls"], row["falls_std"], 1),
+            plus_minus(row["success"], row["success_std"], 2),
         ],
         name="falls",
         caption="Falls of an episode and success of the last evaluation (mean ± std over seeds)",
@@ -130,7 +127,7 @@ def sweep_table(statistics: Statistics) -> Grid:
     for arm, group in found.reset_index().groupby(list(ARM), sort=True):
         environment, reward, architecture, bonus = map(str, arm)
         by = {
-            row["bonus_coef"]: _plus_minus(row["mean"], row["std"], 3, f"n = {row['size']}")
+            row["bonus_coef"]: plus_minus(row["mean"], row["std"], 3, f"n = {row['size']}")
             for row in records(group)
         }
         names = (task_label(environment, reward), architecture, bonus_label(bonus))
@@ -178,8 +175,7 @@ def cost_table(statistics: Statistics) -> Grid:
         name="cost",
         caption="Measured cost: finished runs, median device-hours of one, device-hours of all",
         columns=("Task", "Budget", "Runs", "Median h", "Device-hours"),
-        rows=[*rows, total] if rows else [],
-        sections=[(len(rows), "")],
+        sections=[("", rows), ("", [total])] if rows else (),
     )
 
 
@@ -205,7 +201,7 @@ def _by_arm(
     columns: tuple[str, ...],
 ) -> Grid:
     """A row for every arm, a section for every task."""
-    rows, sections = in_sections(
+    sections = [
         (
             task_label(*map(str, task)),
             [
@@ -214,12 +210,6 @@ def _by_arm(
             ],
         )
         for task, arms in found.groupby(list(TASK), sort=False)
-    )
-    return Grid(name, caption, ("Architecture", "Bonus", *columns), rows, (), sections, left=2)
-
-
-def _plus_minus(mean: float, std: float, decimals: int, detail: str = "") -> Cell:
-    text = formatting.number(mean, decimals)
-    if math.isfinite(std):
-        text += f" ± {formatting.number(std, decimals)}"
-    return figure(text, mean, detail=detail)
+    ]
+    heads = ("Architecture", "Bonus", *columns)
+    return Grid(name, caption, heads, sections=sections, left=2)

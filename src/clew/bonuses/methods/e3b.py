@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.base import Transitions
 from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
-from clew.bonuses.dynamics import Features, InverseDynamics, train_epoch
+from clew.bonuses.dynamics import Features, InverseDynamics
+from clew.bonuses.learned import LearnedBonus
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
 from clew.validate import one_of, positive_number, whole_number
@@ -31,7 +32,7 @@ class E3BState(NamedTuple):
 
 @register("e3b")
 @dataclasses.dataclass(frozen=True)
-class E3B(Bonus[E3BState]):
+class E3B(LearnedBonus[E3BState]):
     """E3B: pays for observations unlike the others of the episode.
 
     How far an observation lies outside the episode's ellipsoid (Henaff et al. 2022). The paper's
@@ -46,18 +47,10 @@ class E3B(Bonus[E3BState]):
 
     ridge: float = 1.0
     """Weight of the identity. 0.1 in E3B's own paper."""
-    hidden: int = 128
-    """Width of the hidden layers."""
-    features: int = 64
-    """Size of φ."""
-    learning_rate: float = 1e-3
-    """Of the inverse-dynamics model, with Adam."""
     batch: int = 512
     """Pairs in a minibatch; one epoch a rollout. Pairs that fill no batch are left out."""
     count_first: bool = True
     """Whether an episode's first observation enters C, as the equation says."""
-    layers: int = 1
-    """Hidden layers of φ."""
     max_score: float | None = None
     """Larger scores are cut to it before they are normalised; None: they are not."""
     boundary: Boundary = "final"
@@ -67,10 +60,8 @@ class E3B(Bonus[E3BState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in ("ridge", "learning_rate"):
-            positive_number(field, getattr(self, field))
-        for field in ("hidden", "features", "batch", "layers"):
-            whole_number(field, getattr(self, field), 1)
+        positive_number("ridge", self.ridge)
+        whole_number("batch", self.batch, 1)
         one_of("boundary", self.boundary, BOUNDARIES)
         for field in ("count_first", "last_pairs"):
             one_of(field, getattr(self, field), (False, True))
@@ -79,9 +70,9 @@ class E3B(Bonus[E3BState]):
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> E3BState:
         """Random features; C is `ridge` times the identity."""
-        model = InverseDynamics.init(key, observations, self.hidden, self.layers, self.features)
+        model = InverseDynamics.init(key, observations, self)
         root = self._initial_root
-        optimiser = self._adam.init(eqx.filter(model, eqx.is_array))
+        optimiser = self.adam.init(eqx.filter(model, eqx.is_array))
         return E3BState(model, optimiser, jnp.broadcast_to(root, (envs, *root.shape)))
 
     def score(
@@ -118,14 +109,10 @@ class E3B(Bonus[E3BState]):
         def loss(model: InverseDynamics, *pairs: Array) -> Float[Array, ""]:
             return model.loss(observations, *pairs)
 
-        model, optimiser = train_epoch(
-            loss, state.model, state.optimiser, self._adam, transitions, self.batch, key, kept
+        model, optimiser = self.train_epoch(
+            loss, state.model, state.optimiser, transitions, self.batch, key, kept
         )
         return E3BState(model, optimiser, state.root)
-
-    @property
-    def _adam(self) -> optax.GradientTransformation:
-        return optax.adam(self.learning_rate)
 
     @property
     def _initial_root(self) -> Float[Array, "f f"]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-import equinox as eqx
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Transitions
-from clew.bonuses.dynamics import Dynamics, share_below_one, train_epoch
+from clew.bonuses.base import Transitions
+from clew.bonuses.dynamics import Dynamics, DynamicsBonus
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
-from clew.validate import positive_number, whole_number
 
 
 class ICMState(NamedTuple):
@@ -25,7 +23,7 @@ class ICMState(NamedTuple):
 
 @register("icm")
 @dataclasses.dataclass(frozen=True)
-class ICM(Bonus[ICMState]):
+class ICM(DynamicsBonus[ICMState]):
     """ICM: pays for steps whose outcome is not foreseen.
 
     The error of a forward model in the space of features that matter to the agent's actions
@@ -38,38 +36,15 @@ class ICM(Bonus[ICMState]):
     again with an episode.
     """
 
-    beta: float = 0.2
-    """Weight of the forward loss; the inverse one has the rest."""
-    hidden: int = 128
-    """Width of the hidden layers."""
-    features: int = 64
-    """Size of φ."""
-    learning_rate: float = 1e-3
-    """Of all its networks, with Adam."""
-    batch: int = 512
-    """Pairs in a minibatch; one epoch a rollout. Pairs that fill no batch are left out."""
-    layers: int = 1
-    """Hidden layers of φ."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        share_below_one("beta", self.beta)
-        positive_number("learning_rate", self.learning_rate)
-        for field in ("hidden", "features", "batch", "layers"):
-            whole_number(field, getattr(self, field), 1)
-
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> ICMState:
         """Random networks."""
-        model = Dynamics.init(key, observations, self.hidden, self.layers, self.features)
-        return ICMState(model, self._adam.init(eqx.filter(model, eqx.is_array)))
+        return ICMState(*self.init_model(observations, key))
 
     def score(
         self, observations: Observations, state: ICMState, transitions: Transitions
     ) -> tuple[ICMState, Float[Array, "time env"]]:
         """The forward model's error."""
-        before, after = (
-            state.model.look(observations, obs) for obs in (transitions.obs, transitions.next_obs)
-        )
+        before, after = state.model.around(observations, transitions)
         return state, state.model.surprise(before, transitions.action, after)
 
     def learn(
@@ -80,16 +55,4 @@ class ICM(Bonus[ICMState]):
         key: PRNGKeyArray,
     ) -> ICMState:
         """One epoch over the rollout's steps."""
-
-        def loss(model: Dynamics, *pairs: Array) -> Float[Array, ""]:
-            return model.loss(observations, self.beta, *pairs)
-
-        return ICMState(
-            *train_epoch(
-                loss, state.model, state.optimiser, self._adam, transitions, self.batch, key
-            )
-        )
-
-    @property
-    def _adam(self) -> optax.GradientTransformation:
-        return optax.adam(self.learning_rate)
+        return ICMState(*self.train_model(observations, *state, transitions, key))

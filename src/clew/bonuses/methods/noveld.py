@@ -11,14 +11,15 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.bonuses.base import Bonus, Transitions
+from clew.bonuses.base import Transitions
 from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
 from clew.bonuses.distillation import Distillation
+from clew.bonuses.learned import LearnedBonus
 from clew.bonuses.registry import register
 from clew.bonuses.visits import Visits
 from clew.envs.observations import Observations
 from clew.layers import Mlp
-from clew.validate import one_of, positive_number, whole_number
+from clew.validate import one_of, positive_number
 
 
 class NovelDState(NamedTuple):
@@ -31,7 +32,7 @@ class NovelDState(NamedTuple):
 
 @register("noveld")
 @dataclasses.dataclass(frozen=True)
-class NovelD(Bonus[NovelDState]):
+class NovelD(LearnedBonus[NovelDState]):
     """NovelD: pays for steps from the familiar to the new.
 
     The gain in novelty from one observation to the next, once an episode (Zhang et al. 2021). The
@@ -44,8 +45,6 @@ class NovelD(Bonus[NovelDState]):
 
     alpha: float = 0.5
     """Share of the novelty of o_t that is subtracted."""
-    hidden: int = 128
-    """Width of the hidden layers."""
     features: int = 64
     """Size of target and prediction."""
     learning_rate: float = 1e-4
@@ -59,18 +58,14 @@ class NovelD(Bonus[NovelDState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in ("alpha", "learning_rate"):
-            positive_number(field, getattr(self, field))
-        for field in ("hidden", "features", "layers"):
-            whole_number(field, getattr(self, field), 1)
+        positive_number("alpha", self.alpha)
         one_of("novelty", self.novelty, ("squared", "norm"))
         one_of("boundary", self.boundary, BOUNDARIES)
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> NovelDState:
         """Two different random networks."""
-        sizes = (observations.size, *[self.hidden] * self.layers, self.features)
-        networks = Distillation.init(key, *sizes)
-        optimiser = self._adam.init(eqx.filter(networks.predictor, eqx.is_array))
+        networks = Distillation.init(key, *self.sizes(observations))
+        optimiser = self.adam.init(eqx.filter(networks.predictor, eqx.is_array))
         return NovelDState(networks, optimiser, Visits.empty(observations.env, envs))
 
     def score(
@@ -107,10 +102,6 @@ class NovelD(Bonus[NovelDState]):
             error = Distillation(target, predictor).error
             return observations.through(error, scored, linear_first=True).mean()
 
-        updates, optimiser = self._adam.update(jax.grad(loss)(predictor), state.optimiser)
+        updates, optimiser = self.adam.update(jax.grad(loss)(predictor), state.optimiser)
         predictor = eqx.apply_updates(predictor, updates)
         return NovelDState(Distillation(target, predictor), optimiser, state.visits)
-
-    @property
-    def _adam(self) -> optax.GradientTransformation:
-        return optax.adam(self.learning_rate)

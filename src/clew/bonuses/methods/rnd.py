@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
-from clew.bonuses.base import Bonus, RunningStd, Transitions
+from clew.bonuses.base import RunningStd, Transitions
 from clew.bonuses.distillation import Distillation
-from clew.bonuses.dynamics import train_epoch
+from clew.bonuses.learned import LearnedBonus
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
 from clew.layers import Mlp
@@ -32,7 +32,7 @@ class RNDState(NamedTuple):
 
 @register("rnd")
 @dataclasses.dataclass(frozen=True)
-class RND(Bonus[RNDState]):
+class RND(LearnedBonus[RNDState]):
     """RND: pays for observations that are new to training.
 
     The error of random network distillation (Burda et al. 2018). f is a random network that never
@@ -46,8 +46,6 @@ class RND(Bonus[RNDState]):
     the reward, as the others are.
     """  # fmt: skip
 
-    hidden: int = 128
-    """Width of the hidden layers."""
     features: int = 64
     """Size of target and prediction."""
     learning_rate: float = 1e-4
@@ -61,16 +59,13 @@ class RND(Bonus[RNDState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in ("learning_rate", "obs_clip"):
-            positive_number(field, getattr(self, field))
-        for field in ("hidden", "features", "batch", "layers"):
-            whole_number(field, getattr(self, field), 1)
+        positive_number("obs_clip", self.obs_clip)
+        whole_number("batch", self.batch, 1)
 
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> RNDState:
         """Two different random networks; nothing was seen."""
-        sizes = (observations.size, *[self.hidden] * self.layers, self.features)
-        networks = Distillation.init(key, *sizes)
-        optimiser = self._adam.init(eqx.filter(networks.predictor, eqx.is_array))
+        networks = Distillation.init(key, *self.sizes(observations))
+        optimiser = self.adam.init(eqx.filter(networks.predictor, eqx.is_array))
         return RNDState(networks, optimiser, RunningStd.empty(observations.size))
 
     def score(
@@ -98,14 +93,8 @@ class RND(Bonus[RNDState]):
             networks = Distillation(target, predictor)
             return self._errors(observations, state.seen, networks, next_obs).mean()
 
-        predictor, optimiser = train_epoch(
-            loss,
-            state.networks.predictor,
-            state.optimiser,
-            self._adam,
-            transitions,
-            self.batch,
-            key,
+        predictor, optimiser = self.train_epoch(
+            loss, state.networks.predictor, state.optimiser, transitions, self.batch, key
         )
         return RNDState(Distillation(target, predictor), optimiser, state.seen)
 
@@ -122,10 +111,6 @@ class RND(Bonus[RNDState]):
             )
 
         return observations.through(error, obs)
-
-    @property
-    def _adam(self) -> optax.GradientTransformation:
-        return optax.adam(self.learning_rate)
 
 
 def mean_and_deviations(

@@ -69,15 +69,15 @@ def demo(out: Path = Path("out"), workers: int | None = None, no_cache: bool = F
 
 
 def print_answer(store: Path, out: Path, console: Console) -> None:
-    """What was found; then write a figure and the report."""
-    from clew.analysis import Statistics, advice, answers, read_store, reason
+    """Write the report and a figure; what was found."""
+    from clew.analysis import advice, answers, reason
     from clew.analysis.figures import save, strips
     from clew.store import Store, scan
 
-    opened = Store(store, read_only=True)
-    statistics = Statistics(read_store(opened).results)
-    given = answers(statistics)
-    for found in statistics.tasks:
+    page = write_page(store, None, out / "report.html", console)
+    _, _, picture = save(strips(page.statistics), out / "seeds")
+    given = answers(page.statistics)
+    for found in page.statistics.tasks:
         task = found.task
         mine = [a for a in given if (a.environment, a.reward) == (task.environment, task.reward)]
         console.print(_table(task.label, mine))
@@ -86,12 +86,10 @@ def print_answer(store: Path, out: Path, console: Console) -> None:
             console.print(f"{line} {escape(reason(answer))}", highlight=False)
         console.print()
     console.print(CLOSING, style="dim")
-    page = write_page(store, None, out / "report.html", console)
-    _, _, picture = save(strips(statistics), out / "seeds")
     say(console, f"figure: {picture}")
     say(console, f"report: {page.path}")
     best = max(
-        (row for row in scan(opened) if row.status == "finished"),
+        (row for row in scan(Store(store, read_only=True)) if row.status == "finished"),
         key=lambda row: row.result["tail_mean"],
         default=None,
     )

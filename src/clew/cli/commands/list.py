@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from json import dumps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clew.cli.listing import (
     HYPERPARAMETERS,
@@ -18,6 +18,7 @@ from clew.cli.listing import (
 from clew.cli.listing_text import Heading, overview, page_of_kind, page_of_name, page_of_reward
 from clew.cli.output import console_for, say
 from clew.cli.registry import register
+from clew.store.canonical import JsonObject
 from clew.validate import BadInput, hint
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
         say(console, line, style="bold" if isinstance(line, Heading) else None)
 
 
-def as_plain(entries: Sequence[Listed], what: str = EVERYTHING) -> dict[str, Any]:
+def as_plain(entries: Sequence[Listed], what: str = EVERYTHING) -> JsonObject:
     """By kind and name: everything, or what has the name or is of the kind that is asked for."""
-    found: dict[str, Any] = {kind: {} for kind in NAMED if what in (EVERYTHING, kind)}
+    found: JsonObject = {kind: {} for kind in NAMED if what in (EVERYTHING, kind)}
     for it in entries:
         if what in (EVERYTHING, it.kind, it.name, *it.rewards) or (
             what == "rewards" and it.rewards

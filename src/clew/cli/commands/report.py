@@ -74,12 +74,8 @@ def report(
     """
     console = console_for(json is not None)
     if source == Path(PAPER) and not source.exists():
-        if (
-            json is not None
-            or against
-            or margin != MARGIN
-            or any((baseline, lower, upper, *score_range))
-        ):
+        usual = (margin, proof_seconds) == (MARGIN, PROOF_SECONDS)
+        if not usual or any((json, against, baseline, lower, upper, *score_range)):
             raise BadInput("`clew report paper` takes --out only; results/runs.csv has every run")
         show_reproduction(console, out)
         return

@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from jaxtyping import Bool, Float, Int
 
-from clew.envs.hosted.recipe import EnvironmentFailed, explained
+from clew.envs.hosted.recipe import EnvironmentFailed, Info
 from clew.envs.hosted.spaces import Batch
-from clew.validate import BadInput
+from clew.validate import BadInput, error_words
 
 if TYPE_CHECKING:
     from clew.envs.hosted.environment import HostedEnvironment
@@ -42,7 +42,7 @@ class HostStep(NamedTuple):
     truncated: Bool[np.ndarray, " env"]
     success: Bool[np.ndarray, " env"]
     """Only where an episode ended."""
-    info: Mapping[str, Any]
+    info: Info
     """Of the step, as the vector has it: a mask under `_key` beside the values under `key`."""
 
 
@@ -63,13 +63,13 @@ class Copies:
         self._return = np.zeros(n)
         self._key = env.success_key
 
-    def reset(self, seeds: Sequence[int]) -> tuple[Batch, Mapping[str, Any]]:
+    def reset(self, seeds: Sequence[int]) -> tuple[Batch, Info]:
         """Begin an episode in every copy."""
         self._return = np.zeros(self._n)
         # a vector of the user's own has one seed for all
-        seed: Any = list(seeds) if _is_gymnasiums(self._vector) else seeds[0]
+        seed = list(seeds) if _is_gymnasiums(self._vector) else seeds[0]
         with self._its_own("reset"):
-            return self._vector.reset(seed=seed)
+            return self._vector.reset(seed=seed)  # type: ignore[arg-type]
 
     def step(self, actions: Int[np.ndarray, " env"]) -> HostStep:
         """Step every copy, and begin the next episode where one ended."""
@@ -102,7 +102,7 @@ class Copies:
         with self._its_own("close"):
             self._vector.close()
 
-    def _succeeded(self, done: Bool[np.ndarray, " env"], info: Mapping[str, Any]) -> np.ndarray:
+    def _succeeded(self, done: Bool[np.ndarray, " env"], info: Info) -> np.ndarray:
         """By the environment's word, or by the episode's return; see `HostedEnvironment`."""
         env = self.env
         if env.success_return is not None:
@@ -131,7 +131,7 @@ class Copies:
             raise
         except Exception as error:
             raise EnvironmentFailed(
-                f"{self.env.title} could not {doing}: {explained(error)}"
+                f"{self.env.title} could not {doing}: {error_words(error)}"
             ) from error
 
 
@@ -166,7 +166,7 @@ def _is_gymnasiums(vector: VectorEnv) -> bool:
     return isinstance(vector.unwrapped, (SyncVectorEnv, AsyncVectorEnv))
 
 
-def _put(obs: Batch, finals: Sequence[Any], done: np.ndarray) -> Batch:
+def _put(obs: Batch, finals: Sequence[Batch], done: np.ndarray) -> Batch:
     """A copy of `obs` with the last observations of ended episodes in their places."""
     if isinstance(obs, Mapping):
         return {

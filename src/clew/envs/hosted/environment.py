@@ -188,7 +188,7 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
         """Nothing is kept on the device."""
         return {}
 
-    def picture(self, state: Any) -> np.ndarray:
+    def picture(self, state: object) -> np.ndarray:
         """The frame that it drew: episodes are kept as frames."""
         return np.asarray(state)
 

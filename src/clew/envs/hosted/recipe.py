@@ -7,21 +7,25 @@ import inspect
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import attrgetter
+from typing import Any, SupportsFloat, TypeVar
 
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import TimeLimit
 
-from clew.validate import BadInput, hint
+from clew.validate import BadInput, error_words, hint
 
+T = TypeVar("T")
 GYMNASIUM = "gymnasium:"
 LIMITS = ("_max_episode_steps", "max_episode_steps", "max_steps", "max_episode_length")
 """Attributes by which environments without a registered time limit say what theirs is; the first is
 that of Gymnasium's `TimeLimit`."""
 Env = gymnasium.Env[Any, Any]
+Info = Mapping[str, Any]
+"""What an environment says beside an observation: whatever its authors like."""
 
 
 class EnvironmentFailed(RuntimeError):  # noqa: N818 (it is what happened)
@@ -94,7 +98,7 @@ class Recipe:
 
     def limited(self, env: Env | VectorEnv) -> Recipe:
         """With a time limit, if `env`, a copy, says only by an attribute what its own is."""
-        one: Any = getattr(env, "envs", [env])[0]  # of a vector
+        one: Env = getattr(env, "envs", [env])[0]  # of a vector
         if self.max_episode_steps is None and (one.spec is None or not one.spec.max_episode_steps):
             for name in LIMITS:
                 limit = _attribute(one, name)
@@ -118,10 +122,10 @@ class Recipe:
                 f"when it is imported, write {GYMNASIUM}PACKAGE:{name.rpartition(':')[2]}"
             ) from None
         except Exception as error:
-            raise BadInput(f"{self.name} cannot be made ({explained(error)})") from error
+            raise BadInput(f"{self.name} cannot be made ({error_words(error)})") from error
 
 
-class OneEpisode(gymnasium.Wrapper[Any, Any, Any, Any]):
+class OneEpisode(gymnasium.Wrapper):
     """After the end of its episode it stands still, until it is reset with a seed.
 
     Its vector resets without one. So copies whose episode was short cost nothing more.
@@ -129,19 +133,19 @@ class OneEpisode(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: Env) -> None:
         super().__init__(env)
-        self._last: Any = None
+        self._last: object = None
         self._ended = False
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[object, dict[str, object]]:
         """Begin an episode, or with no seed stand still."""
         if seed is None and self._ended:
             return self._last, {}
         self._ended = False
         return super().reset(seed=seed, options=options)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[object, SupportsFloat, bool, bool, dict[str, object]]:
         """Take a step, unless the episode has ended."""
         if self._ended:
             return self._last, 0.0, False, False, {}
@@ -169,12 +173,10 @@ def imported(target: str) -> Callable[..., Any]:
     if (here := os.getcwd()) not in sys.path:
         sys.path.append(here)
     try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
+        found = attrgetter(attribute)(importlib.import_module(module))
     except Exception as error:
         raise BadInput(
-            f"{target!r} cannot be imported ({explained(error)}); write module:function, with a "
+            f"{target!r} cannot be imported ({error_words(error)}); write module:function, with a "
             "module that is installed or in this folder"
         ) from error
     if not callable(found):
@@ -182,7 +184,7 @@ def imported(target: str) -> Callable[..., Any]:
     return found
 
 
-def _attribute(env: Any, name: str) -> object:
+def _attribute(env: object, name: str) -> object:
     """Of an environment, or of what it wraps."""
     while env is not None:
         if name in vars(env):
@@ -191,16 +193,10 @@ def _attribute(env: Any, name: str) -> object:
     return None
 
 
-def explained(error: BaseException) -> str:
-    """Its type and the first line of what it says."""
-    said = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
-def _called(name: str, function: Callable[..., Any], /, *args: object, **options: object) -> Any:
+def _called(name: str, function: Callable[..., T], /, *args: object, **options: object) -> T:
     try:
         return function(*args, **options)
     except BadInput:
         raise
     except Exception as error:
-        raise BadInput(f"{name} cannot be made ({explained(error)})") from error
+        raise BadInput(f"{name} cannot be made ({error_words(error)})") from error

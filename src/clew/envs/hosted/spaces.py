@@ -24,6 +24,7 @@ from jaxtyping import Float, Int
 
 from clew.validate import BadInput, known_names
 
+Space = spaces.Space[Any]
 Batch = Any
 """Observations of several copies, as their vector hands them out: an array, or a dict of them."""
 SMALLEST_IMAGE = 36
@@ -39,7 +40,7 @@ class Layout:
     """How observations are laid out as arrays."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     scale: float
     """What a network divides them by."""
     symbols: int | None
@@ -59,9 +60,7 @@ class Layout:
         return array.reshape(len(array), -1).astype(np.float32) / np.float32(self.scale)
 
 
-def observation_layout(
-    name: str, space: spaces.Space[Any], keys: Sequence[str], apart: str | None
-) -> Layout:
+def observation_layout(name: str, space: Space, keys: Sequence[str], apart: str | None) -> Layout:
     """Of the parts in `keys`, or all; without the part `apart`, which holds knowledge."""
     if not isinstance(space, spaces.Dict):
         if keys or apart:
@@ -81,7 +80,7 @@ def observation_layout(
     return _joined({key: _layout(name, space[key], f" under {key!r}") for key in chosen})
 
 
-def knowledge_layout(name: str, space: spaces.Space[Any], key: str) -> Layout:
+def knowledge_layout(name: str, space: Space, key: str) -> Layout:
     """Of the part that holds what a perfect memory would know."""
     assert isinstance(space, spaces.Dict)
     return _of_part(_layout(name, space[key], f" under {key!r}"), key)
@@ -95,7 +94,7 @@ class Actions:
     taken: Callable[[Int[np.ndarray, " env"]], np.ndarray]
 
 
-def action_layout(name: str, space: spaces.Space[Any]) -> Actions:
+def action_layout(name: str, space: Space) -> Actions:
     """Of a Discrete space, or of every combination of a MultiDiscrete one."""
     if isinstance(space, spaces.Discrete):
         first = int(space.start)
@@ -117,7 +116,7 @@ def action_layout(name: str, space: spaces.Space[Any]) -> Actions:
     return Actions(names, lambda chosen: every[chosen])
 
 
-def space_words(space: spaces.Space[Any]) -> str:
+def space_words(space: Space) -> str:
     """In short: bounds are long, and say little."""
     if isinstance(space, spaces.Dict):
         return f"Dict({', '.join(f'{key}: {space_words(part)}' for key, part in space.items())})"
@@ -126,7 +125,7 @@ def space_words(space: spaces.Space[Any]) -> str:
     return str(space)
 
 
-def _layout(name: str, space: spaces.Space[Any], where: str = "") -> Layout:
+def _layout(name: str, space: Space, where: str = "") -> Layout:
     if isinstance(space, spaces.Discrete):
         n, first = int(space.n), int(space.start)
         return Layout((n,), np.dtype(np.int32), 1, n, lambda batch: _cast(batch - first, np.int32))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -47,8 +46,6 @@ class FFM(Architecture[Complex, Projected]):
     mix: Linear
     """Columns: trace by trace, frequency by frequency, real part and imaginary part."""
     norm: LayerNorm
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
     parallel = True
 
     def __init__(

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.layers import LayerNorm, Linear, decay_rates, linear, rms, unit
+from clew.layers import Linear, decay_rates, linear, rms, unit
 from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
@@ -120,10 +120,8 @@ class GatedDeltaBlock(ResidualBlock[DeltaState, Projected]):
     delta: GatedDelta
 
     def __init__(self, in_size: int, width: int, *, heads: int, head_size: int, key: PRNGKeyArray):
-        self.in_size, self.width = in_size, width
         enter_key, delta_key = jax.random.split(key)
-        self.enter = linear(enter_key, width, in_size)
-        self.norm = LayerNorm(width)
+        super().__init__(in_size, width, bias=False, key=enter_key)
         self.delta = GatedDelta(width, heads=heads, head_size=head_size, key=delta_key)
 
     @property

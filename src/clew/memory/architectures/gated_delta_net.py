@@ -78,8 +78,6 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
     of_state: Linear
     read_norm: LayerNorm
     of_read: Linear
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
     assoc_size: int = eqx.field(static=True)
     parallel = True  # the associative memory is parallel; the tanh recurrence cannot be
 

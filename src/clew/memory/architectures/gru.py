@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -48,8 +47,6 @@ class GRU(Architecture[State, Gates]):
     of_input: Linear
     """Rows r, z, n."""
     of_state: GRUStateWeights
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
 
     def __init__(self, in_size: int, width: int, *, norm: bool = True, key: PRNGKeyArray):
         self.in_size, self.width = in_size, width

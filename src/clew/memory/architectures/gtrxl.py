@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -198,8 +199,6 @@ class GTrXL(Architecture[tuple[Cache, ...], Projected]):
 
     enter: Linear
     layers: tuple[GatedLayer, ...]
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
     parallel = True
 
     def __init__(
@@ -234,23 +233,27 @@ class GTrXL(Architecture[tuple[Cache, ...], Projected]):
         self, state: tuple[Cache, ...], x: Projected, reset: Reset
     ) -> tuple[tuple[Cache, ...], Output]:
         """One step."""
-        first, y = self.layers[0].step(state[0], x, reset)
-        states = [first]
-        for layer, cache in zip(self.layers[1:], state[1:], strict=True):
-            cache, y = layer.step(cache, layer.read(y), reset)
-            states.append(cache)
-        return tuple(states), y
+        return self._through(GatedLayer.step, state, x, reset)
 
     def unroll(
         self, state: tuple[Cache, ...], xs: Projected, resets: Resets
     ) -> tuple[tuple[Cache, ...], Outputs]:
         """All steps of a chunk at once."""
-        first, ys = self.layers[0].unroll(state[0], xs, resets)
+        return self._through(GatedLayer.unroll, state, xs, resets)
+
+    def _through(
+        self,
+        run: Callable[[GatedLayer, Cache, Projected, Array], tuple[Cache, Array]],
+        state: tuple[Cache, ...],
+        x: Projected,
+        resets: Array,
+    ) -> tuple[tuple[Cache, ...], Array]:
+        first, y = run(self.layers[0], state[0], x, resets)
         states = [first]
         for layer, cache in zip(self.layers[1:], state[1:], strict=True):
-            cache, ys = layer.unroll(cache, layer.read(ys), resets)
+            cache, y = run(layer, cache, layer.read(y), resets)
             states.append(cache)
-        return tuple(states), ys
+        return tuple(states), y
 
 
 def _joined(past: Cache, present: Cache) -> Cache:

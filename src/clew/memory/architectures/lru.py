@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.layers import LayerNorm, Linear, gelu, linear
+from clew.layers import Linear, gelu, linear
 from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
 from clew.memory.diagonal import Complex, advance, exponential, states_after
@@ -133,10 +133,8 @@ class LRU(ResidualBlock[Complex, Projected]):
             raise BadInput(
                 f"max_phase={max_phase} is not valid; choose an angle above 0 and up to 2π, 6.283"
             )
-        self.in_size, self.width = in_size, width
         enter_key, unit_key = jax.random.split(key)
-        self.enter = linear(enter_key, width, in_size, bias=True)
-        self.norm = LayerNorm(width)
+        super().__init__(in_size, width, key=enter_key)
         self.unit = LinearRecurrentUnit(
             width, states=states, r_min=r_min, r_max=r_max, max_phase=max_phase, key=unit_key
         )

@@ -54,8 +54,6 @@ class LSTM(Architecture[LSTMState, Gates]):
     of_input: Linear
     """Rows i, f, g, o."""
     of_state: LSTMStateWeights
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
 
     def __init__(self, in_size: int, width: int, *, norm: bool = True, key: PRNGKeyArray):
         self.in_size, self.width = in_size, width

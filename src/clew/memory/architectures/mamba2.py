@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.layers import LayerNorm, Linear, decay_rates, linear, rms
+from clew.layers import Linear, decay_rates, linear, rms
 from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
 from clew.memory.chunkwise import in_chunks, linear_attention
@@ -143,10 +143,8 @@ class Mamba2(ResidualBlock[MambaState, Projected]):
         whole_number("states", states, 1)
         whole_number("expand", expand, 1)
         divides("heads", heads, "expand × width", expand * width)
-        self.in_size, self.width = in_size, width
         enter_key, mixer_key = jax.random.split(key)
-        self.enter = linear(enter_key, width, in_size, bias=True)
-        self.norm = LayerNorm(width)
+        super().__init__(in_size, width, key=enter_key)
         self.mixer = Mixer(width, heads=heads, states=states, expand=expand, key=mixer_key)
 
     @property

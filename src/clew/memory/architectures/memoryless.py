@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -22,8 +21,6 @@ class Memoryless(Architecture[State, Projected]):
     """
 
     linear: Linear
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
     parallel = True
 
     def __init__(self, in_size: int, width: int, *, key: PRNGKeyArray):

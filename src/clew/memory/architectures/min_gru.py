@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.layers import LayerNorm, Linear, linear
+from clew.layers import Linear, linear
 from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
 from clew.memory.diagonal import advance, states_after
@@ -70,10 +70,8 @@ class MinGRU(ResidualBlock[State, Projected]):
 
     def __init__(self, in_size: int, width: int, *, expand: int = 2, key: PRNGKeyArray):
         whole_number("expand", expand, 1)
-        self.in_size, self.width = in_size, width
         enter_key, unit_key = jax.random.split(key)
-        self.enter = linear(enter_key, width, in_size, bias=True)
-        self.norm = LayerNorm(width)
+        super().__init__(in_size, width, key=enter_key)
         self.unit = MinimalGRU(width, expand=expand, key=unit_key)
 
     @property

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from clew.layers import LayerNorm, Linear, linear, rms
+from clew.layers import Linear, linear, rms
 from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
-from clew.memory.chunkwise import in_chunks, linear_attention
+from clew.memory.chunkwise import attention_by_head, in_chunks
 from clew.memory.registry import register
 from clew.validate import BadInput, divides
 
@@ -106,8 +106,7 @@ class MatrixLSTM(Recurrent[MatrixState, Projected]):
         ones = jnp.ones((*xs.v.shape[:-1], 1), xs.v.dtype)
         values = jnp.concatenate((xs.v, ones), -1)
         both = jnp.concatenate((state.memory, state.keys[..., None]), -1)
-        each = jax.vmap(linear_attention, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
-        both, read = in_chunks(each, both, xs.q, xs.k, values, xs.log_forget, resets)
+        both, read = in_chunks(attention_by_head, both, xs.q, xs.k, values, xs.log_forget, resets)
         state = MatrixState(both[..., :-1], both[..., -1])
         return state, self._show(xs, read[..., :-1], read[..., -1])
 
@@ -141,10 +140,8 @@ class MLSTM(ResidualBlock[MatrixState, Projected]):
                 f"heads={heads} is not valid; a norm within a head of size 1 would leave nothing: "
                 f"choose fewer heads than width={width}"
             )
-        self.in_size, self.width = in_size, width
         enter_key, cell_key = jax.random.split(key)
-        self.enter = linear(enter_key, width, in_size, bias=True)
-        self.norm = LayerNorm(width)
+        super().__init__(in_size, width, key=enter_key)
         self.cell = MatrixLSTM(width, heads=heads, key=cell_key)
 
     @property

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from clew.layers import LayerNorm, Linear, linear
 from clew.memory.architectures.retnet_block import RetNetBlock, log_decay
 from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
-from clew.memory.chunkwise import in_chunks, linear_attention
+from clew.memory.chunkwise import attention_by_head, in_chunks
 from clew.memory.registry import register
 from clew.validate import divides
 
@@ -48,8 +48,6 @@ class RetNet(Architecture[State, Projected]):
     """Rows: queries, keys, values."""
     out: Linear
     out_norm: LayerNorm
-    in_size: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
     heads: int = eqx.field(static=True)
     parallel = True
 
@@ -82,8 +80,7 @@ class RetNet(Architecture[State, Projected]):
     def unroll(self, state: State, xs: Projected, resets: Resets) -> tuple[State, Outputs]:
         """All steps of a chunk at once."""
         decays = jnp.broadcast_to(log_decay(self.heads, xs[0].dtype), xs[0].shape[:2])
-        each = jax.vmap(linear_attention, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
-        state, read = in_chunks(each, state, *xs, decays, resets)
+        state, read = in_chunks(attention_by_head, state, *xs, decays, resets)
         return state, self._show(read)
 
     def _show(self, read: Float[Array, "*time head value"]) -> Float[Array, "*time width"]:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from clew.layers import LayerNorm, Linear, linear, rms
 from clew.memory.base import Output, Outputs, Recurrent, Reset, Resets, cleared
 from clew.memory.block import ResidualBlock
-from clew.memory.chunkwise import decay_over, in_chunks, linear_attention
+from clew.memory.chunkwise import attention_by_head, decay_over, in_chunks
 from clew.validate import BadInput
 
 
@@ -102,8 +102,7 @@ class Retention(Recurrent[RetentionState, Projected]):
         forward = -place[:, None, None] * self._angles
         q, k = (turn_back(part[..., None], forward)[..., 0] for part in (q, k))
         decays = jnp.broadcast_to(self._log_decay, (len(q), self.heads))
-        each = jax.vmap(linear_attention, in_axes=(0, 1, 1, 1, 1, None), out_axes=(0, 1))
-        total, read = each(state.sum, q, k, v, decays, resets)
+        total, read = attention_by_head(state.sum, q, k, v, decays, resets)
         left = jax.vmap(decay_over, in_axes=(1, None))(decays, resets)
         counts = left.between.sum(-1) + left.before * state.weight[:, None]
         after = RetentionState(turn_back(total, place[-1] * self._angles), counts[:, -1])
@@ -142,10 +141,9 @@ class RetNetBlock(ResidualBlock[RetentionState, Projected]):
             raise BadInput(
                 f"heads={heads} is not valid; width={width} must divide into heads of even size"
             )
-        self.in_size, self.width = in_size, width
         keys = jax.random.split(key, 4)
-        self.enter = linear(keys[0], width, in_size)
-        self.norm, self.feed_norm = LayerNorm(width), LayerNorm(width)
+        super().__init__(in_size, width, bias=False, key=keys[0])
+        self.feed_norm = LayerNorm(width)
         self.retention = Retention(width, heads=heads, key=keys[1])
         self.up = linear(keys[2], 2 * width, width, bias=True)
         self.down = linear(keys[3], width, 2 * width, bias=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+from scipy import stats
 
 from clew.probes.results import DelayBin
 
@@ -16,12 +17,9 @@ def auc(labels: np.ndarray, scores: np.ndarray) -> float:
     ones, zeros = int(positive.sum()), int((~positive).sum())
     if not ones or not zeros:
         return math.nan
-    values, rank = np.unique(scores, return_inverse=True)
-    ties = np.bincount(rank, minlength=len(values))
-    # twice the mean rank of every value: whole numbers, so that the answer is exact
-    doubled = 2 * np.cumsum(ties) - ties + 1
-    total = int(doubled[rank[positive]].sum())
-    return (total - ones * (ones + 1)) / (2 * ones * zeros)
+    # Mann and Whitney's: ranks are whole or half numbers, so that the sum is exact
+    total = float(stats.rankdata(scores)[positive].sum())
+    return (total - ones * (ones + 1) / 2) / (ones * zeros)
 
 
 def auc_by_delay(

@@ -11,7 +11,6 @@ a chain that only continues ours is appended to it; any other is kept whole, in 
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from clew.loading import load
 from clew.probes.predictions.prediction import Prediction
 from clew.store import CannotRead, Damaged, Store, digest
 from clew.store.canonical import JsonObject
-from clew.store.documents import Header, read_any, write_document
+from clew.store.documents import Header, names_in, read_any, write_document
 from clew.validate import BadInput
 
 FOLDER = "predictions"
@@ -174,7 +173,7 @@ def parse_time(text: str) -> datetime.datetime:
 def _chains(store: Store) -> dict[str, Registrations]:
     """By the name of their folder; our own first."""
     folder = store.root / FOLDER
-    merged = sorted(name for name in _names(folder) if (folder / name).is_dir())
+    merged = [name for name in names_in(folder) if (folder / name).is_dir()]
     return {name: _read_chain(folder / name) for name in (MAIN, *merged)}
 
 
@@ -254,14 +253,5 @@ def _starts_with(whole: tuple[Registration, ...], start: tuple[Registration, ...
 
 
 def _next_number(folder: Path) -> int:
-    stems = [name.removesuffix(".json") for name in _names(folder) if name.endswith(".json")]
+    stems = [name.removesuffix(".json") for name in names_in(folder) if name.endswith(".json")]
     return 1 + max((int(stem) for stem in stems if stem.isdecimal()), default=0)
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise CannotRead(folder, error) from error

@@ -10,8 +10,8 @@ import numpy as np
 
 from clew.probes.predictions.prediction import FIELDS, Contrast, Value
 from clew.probes.results import QuestionResult
+from clew.store.names import ARM
 
-ARM = ("environment", "reward", "architecture", "bonus")
 AUCS = {
     "auc": "memory", "observation_auc": "observation", "untrained_auc": "untrained",
     "shuffled_auc": "shuffled",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Set
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
-from clew.envs.base import Environment, Rewards, Step
+from clew.envs.base import Environment, PlainInfo, Rewards, Step
 from clew.envs.enumeration import Enumeration
 from clew.envs.knowledge import Knowledge
 from clew.envs.latent import Latent
@@ -152,7 +152,7 @@ class TinyReproduce(Environment[Level, SequenceState]):
             "is_success": success,
         }
 
-    def plain(self, info: dict[str, Any]) -> dict[str, Any]:
+    def plain(self, info: PlainInfo) -> PlainInfo:
         """The names and types of the paper's section on instrumentation."""
         length = info.pop("rm_length")
         info["phase"] = ("watch", "play")[info["phase"]]
