@@ -107,6 +107,20 @@ def test_a_run_is_the_same_whatever_else_is_in_its_pack(pack: Pack) -> None:
     np.testing.assert_array_equal(events[0][0, 0], events[1][1, 0])
 
 
+def test_a_run_without_a_bonus_is_the_same_in_the_program_of_one_but_for_rounding(
+    pack: Pack,
+) -> None:
+    """So `share` of a suite, which trains it there, changes what is compiled and nothing else."""
+    alone, _ = run(pack_of("GRU", "none", seeds=SEEDS), 1)
+    shared, _ = run(with_knobs(pack, bonus_coef=[0, 0]), 1)
+    paid, _ = run(pack, 1)
+    weights = [name for name in alone if name.startswith("agent/")]
+    assert weights
+    for name in weights:
+        np.testing.assert_allclose(alone[name], shared[name], rtol=1e-4, atol=1e-6, err_msg=name)
+    assert any(np.abs(alone[name] - paid[name]).max() > 1e-5 for name in weights)
+
+
 def test_the_ratio_is_one_at_the_first_minibatch_of_every_update(reference: Any) -> None:
     for record in reference[1]:
         assert (record.rollouts.report.minibatches > 0).all()

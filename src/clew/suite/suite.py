@@ -128,7 +128,7 @@ class Suite:
     blocks: Sequence[Block]
     share: bool = False
     """Train runs without a bonus in the program of another bonus, with a coefficient of 0: fewer
-    programs to compile, each a little slower."""
+    programs to compile and larger packs. Results are the same but for rounding."""
 
     def __post_init__(self) -> None:
         if not self.blocks:

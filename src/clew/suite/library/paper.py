@@ -53,6 +53,7 @@ def _read(name: str, *blocks: Block) -> Suite:
             )
             for block in blocks
         ],
+        share=True,
     )
 
 
@@ -79,7 +80,7 @@ def paper_literal() -> Suite:
     """
     *others, tiny = _study({"actions": "cardinal", **SHOWN})
     tiny = dataclasses.replace(tiny, knobs={**tiny.knobs, "gamma": 0.99})
-    return Suite(name="paper-literal", blocks=[*others, tiny])
+    return Suite(name="paper-literal", blocks=[*others, tiny], share=True)
 
 
 def _study(of_mystery_path: Mapping[str, object]) -> list[Block]:
