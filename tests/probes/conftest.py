@@ -74,11 +74,12 @@ def fitted_quickly() -> Iterator[None]:
     from clew.probes.fitting import mlp
 
     # a program that is compiled keeps the number that it was compiled with
+    train: Any = mlp.train._one
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mlp, "STEPS", MLP_STEPS)
-        mlp.train._one.clear_cache()
+        train.clear_cache()
         yield
-    mlp.train._one.clear_cache()
+    train.clear_cache()
 
 
 @pytest.fixture(scope="module")
