@@ -60,6 +60,7 @@ def test_unroll_is_scan_of_step(variant: str, data: st.DataObject) -> None:
 @pytest.mark.slow
 @every
 @given(data=st.data())
+@settings(max_examples=20)
 def test_unroll_is_scan_of_step_for_any_length(variant: str, data: st.DataObject) -> None:
     cell = cell_of(variant)
     laws.unroll_is_scan_of_step(cell, drawn(data, cell, SHAPES))
