@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from typing import NamedTuple
 
 from clew.source import assigned, bases, definition, first_paragraph, value
@@ -74,11 +75,18 @@ def field_meanings(made: object) -> dict[str, str]:
     """The texts below the fields of an imported class and of those that it inherits from."""
     found: dict[str, str] = {}
     for each in reversed(getattr(made, "__mro__", ())):
-        with suppress(OSError, TypeError, SyntaxError):  # built in, or typed into a prompt
-            tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
-            fields = assigned(tree.body[0]) if isinstance(tree.body[0], ast.ClassDef) else {}
-            found |= {name: field.about for name, field in fields.items() if field.about}
+        found |= _own_meanings(each)
     return found
+
+
+@cache
+def _own_meanings(made: type) -> dict[str, str]:
+    """Of one class; to find its source, `inspect` reads the whole file that it is in."""
+    with suppress(OSError, TypeError, SyntaxError):  # built in, or typed into a prompt
+        tree = ast.parse(textwrap.dedent(inspect.getsource(made)))
+        fields = assigned(tree.body[0]) if isinstance(tree.body[0], ast.ClassDef) else {}
+        return {name: field.about for name, field in fields.items() if field.about}
+    return {}
 
 
 def arguments(docstring: str) -> dict[str, str]:

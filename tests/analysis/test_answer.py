@@ -67,9 +67,11 @@ def decide(inputs: tuple[Any, ...]) -> str:
 
 
 def test_every_combination_has_one_answer_that_its_evidence_allows() -> None:
+    seen = set()
     for said in itertools.product(*[SAID] * 6, (False, True)):
         inputs = dict(zip(INPUTS, said, strict=True))
         found = decide(said)
+        seen.add(found)
         if found == "exploration":
             assert inputs["bonus"] == HELPS != inputs["memory"]
         if found == "memory":
@@ -78,6 +80,7 @@ def test_every_combination_has_one_answer_that_its_evidence_allows() -> None:
             assert HELPS in (inputs["bonus"], inputs["both"])
         if found in ("nothing", "something else"):
             assert HELPS not in (inputs["bonus"], inputs["memory"])
+    assert seen >= {"exploration", "memory", "both", "nothing", "something else"}
 
 
 def table(**arms: tuple[float, float] | list[float]) -> Results:
@@ -337,8 +340,15 @@ SHAPES: dict[str, Draw] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n", [5, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("shape", "n"),
+    [
+        ("floor", 5),
+        ("all or nothing", 5),
+        *(pytest.param(s, 5, marks=pytest.mark.slow) for s in ("narrow", "ceiling")),
+        *(pytest.param(s, 10, marks=pytest.mark.slow) for s in SHAPES),
+    ],
+)
 def test_no_effect_is_rarely_called_one(shape: str, n: int) -> None:
     """Four arms of one population: wrong in at most 5% (three standard errors of 200)."""
     rng = np.random.default_rng(n)

@@ -64,7 +64,9 @@ class Watching(Bonus[tuple[()]]):
         # truncated in the middle of a chunk
         (envs.make("MiniGrid-MemoryS7", max_steps=5), False),
         # too many images for a table
-        (envs.make("MysteryPath-Grid", size=12, max_steps=9), True),
+        pytest.param(
+            envs.make("MysteryPath-Grid", size=12, max_steps=9), True, marks=pytest.mark.slow
+        ),
     ],
     ids=["truncated", "no table, shared"],
 )

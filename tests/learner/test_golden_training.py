@@ -28,7 +28,7 @@ COUNTS = (
 """Counts, or counts over a power of two: no rounding of another processor reaches them."""
 
 
-EVERY_TIME = [arm for arm in ARMS if arm.startswith(("images", "arrays"))]
+EVERY_TIME = [arm for arm in ARMS if arm.startswith("images")]
 SLOW = [pytest.param(arm, marks=pytest.mark.slow) for arm in ARMS if arm not in EVERY_TIME]
 
 

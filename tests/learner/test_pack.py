@@ -214,6 +214,7 @@ def test_joining(pack: Pack) -> None:
         Pack.join([pack, pack_of("LSTM", "e3b", knobs=Knobs())])
 
 
+@pytest.mark.slow
 def test_a_pack_does_not_deadlock_on_a_cpu() -> None:
     """With the compiler as users have it. LAPACK in a vmapped program, which networks were begun
     with, hung jaxlib 0.10.2."""

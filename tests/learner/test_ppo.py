@@ -25,7 +25,7 @@ def rows(pieces: Any) -> Any:
 
 
 # of each kind one; that a memory's two forms agree is a law of memories
-EVERY_TIME = ("FFM", "GRU", "GTrXL", "Given", "Mamba-2", "Memoryless")
+EVERY_TIME = ("GRU", "GTrXL", "Given", "Mamba-2")
 SLOW = [pytest.param(a, marks=pytest.mark.slow) for a in memory.names() if a not in EVERY_TIME]
 
 
@@ -163,9 +163,12 @@ def test_the_log_probability_is_that_of_the_policy_that_acted() -> None:
     _, rollout, _ = jax.jit(partial(collect_rollout, program))(state.agent, state.runner, state.key)
     obs, action = np.asarray(rollout.obs).ravel(), np.asarray(rollout.action).ravel()
     probs = np.exp(np.asarray(rollout.log_prob)).ravel()
+    often = 0
     for symbol in range(5):
         for choice in range(4):
             mine = (obs == symbol) & (action == choice)
             if mine.sum() > 100:
+                often += 1
                 claimed, share = probs[mine].mean(), mine.sum() / (obs == symbol).sum()
                 assert abs(claimed - share) < 4 * np.sqrt(claimed / (obs == symbol).sum())
+    assert often >= 10

@@ -58,8 +58,15 @@ def some_symbols(observations: Observations, n: int) -> Any:
     return jnp.asarray(np.append(*chosen).reshape(2, -1), "i4")
 
 
-@pytest.mark.parametrize("kind", ["cnn", "mlp"])
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "cnn") for name in WORLDS),
+        ("goal and origin", "mlp"),
+        pytest.param("goal", "mlp", marks=pytest.mark.slow),
+        pytest.param("neither, but large", "mlp", marks=pytest.mark.slow),
+    ],
+)
 def test_part_by_part_is_image_by_image(name: str, kind: str) -> None:
     """The encodings, and the gradients with respect to all weights."""
     observations = world(name)

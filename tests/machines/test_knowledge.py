@@ -35,12 +35,14 @@ def test_tiny_reproduce(order: str, reward: str) -> None:
     proved("TinyReproduce", reward, order=order, **TINY)
 
 
-@pytest.mark.parametrize("size", [7, 9])
+@pytest.mark.parametrize("size", [7, pytest.param(9, marks=pytest.mark.slow)])
 def test_memory_s(size: int) -> None:
     proved(f"MiniGrid-MemoryS{size}")
 
 
-@pytest.mark.parametrize("actions", ["cardinal", "egocentric"])
+@pytest.mark.parametrize(
+    "actions", ["cardinal", pytest.param("egocentric", marks=pytest.mark.slow)]
+)
 def test_mystery_path(actions: str) -> None:
     proved("MysteryPath-Grid", actions=actions, origin_sides=(0,), **PATH)
 

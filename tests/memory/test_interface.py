@@ -136,7 +136,7 @@ def test_a_window_forgets_what_has_left_it() -> None:
 @pytest.mark.parametrize("size", [1, 2, 5, 16, 33])
 def test_unit_lower_inverse(size: int) -> None:
     lower = jnp.tril(jax.random.normal(KEY, (size, size)), -1)
-    inverse = unit_lower_inverse(lower)
+    inverse = jax.jit(unit_lower_inverse)(lower)
     np.testing.assert_allclose((jnp.eye(size) + lower) @ inverse, np.eye(size), atol=1e-6)
 
 
@@ -144,7 +144,7 @@ def test_unit_lower_inverse_with_equal_keys() -> None:
     """All ones below the diagonal: the inverse has −1 beside it and nothing else."""
     lower = jnp.tril(jnp.ones((64, 64)), -1)
     expected = np.eye(64) - np.eye(64, k=-1)
-    np.testing.assert_allclose(unit_lower_inverse(lower), expected, atol=1e-12)
+    np.testing.assert_allclose(jax.jit(unit_lower_inverse)(lower), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,7 @@ def test_unit_lower_inverse_with_equal_keys() -> None:
 )
 def test_names_of_weights_in_stores_stay(variant: str, parts: str) -> None:
     """The blocks share their code, but a checkpoint names each one's parts as it always has."""
-    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(build(variant))]
+    weights = jax.eval_shape(lambda: build(variant))
+    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(weights)]
     names = [jax.tree_util.keystr(path[:1], simple=True) for path in paths]
     assert list(dict.fromkeys(names)) == parts.split()

@@ -16,9 +16,13 @@ from hypothesis import strategies as st
 from clew.memory import Architecture
 from clew.testing import memory_laws as laws
 from clew.testing.memory_laws import IN, LONG, RESETS, SHAPES, in_float64, unrolled
-from tests.memory.conftest import VARIANTS, build
+from tests.memory.conftest import OPTIONS, VARIANTS, build
 
 every = pytest.mark.parametrize("variant", VARIANTS)
+# as the architecture is by default; with other options it is in the slow tests
+every_name = pytest.mark.parametrize(
+    "variant", [pytest.param(v, marks=pytest.mark.slow) if v in OPTIONS else v for v in VARIANTS]
+)
 # Each length is compiled once for each memory: these laws make do with 1, 7, 63 and all 70 steps.
 RESET_AT, CUT_BEFORE = (0, 63, 69), (7, 63)
 
@@ -29,7 +33,7 @@ def cell_of(variant: str) -> Architecture:
         return in_float64(build(variant))
 
 
-def drawn(data: st.DataObject, cell: Architecture, shapes: Any = SHAPES) -> laws.Inputs:
+def drawn(data: st.DataObject, cell: Architecture, shapes: Any = (LONG,)) -> laws.Inputs:
     """Inputs that may repeat, resets of any pattern, and a state that is not empty."""
     return laws.draw_inputs(
         cell,
@@ -53,13 +57,22 @@ def test_unroll_is_scan_of_step(variant: str, data: st.DataObject) -> None:
     laws.unroll_is_scan_of_step(cell, drawn(data, cell))
 
 
+@pytest.mark.slow
+@every
+@given(data=st.data())
+@settings(max_examples=20)
+def test_unroll_is_scan_of_step_for_any_length(variant: str, data: st.DataObject) -> None:
+    cell = cell_of(variant)
+    laws.unroll_is_scan_of_step(cell, drawn(data, cell, SHAPES))
+
+
 @every
 @given(data=st.data())
 @settings(max_examples=6)
 def test_a_reset_is_a_fresh_sequence(variant: str, data: st.DataObject) -> None:
     cell = cell_of(variant)
     at = data.draw(st.sampled_from(RESET_AT), label="reset at")
-    laws.a_reset_is_a_fresh_sequence(cell, drawn(data, cell, shapes=(LONG,)), at)
+    laws.a_reset_is_a_fresh_sequence(cell, drawn(data, cell), at)
 
 
 @every
@@ -68,15 +81,15 @@ def test_a_reset_is_a_fresh_sequence(variant: str, data: st.DataObject) -> None:
 def test_cutting_a_chunk_anywhere_changes_nothing(variant: str, data: st.DataObject) -> None:
     cell = cell_of(variant)
     cut = data.draw(st.sampled_from(CUT_BEFORE), label="cut before")
-    laws.cutting_a_chunk_changes_nothing(cell, drawn(data, cell, shapes=(LONG,)), cut)
+    laws.cutting_a_chunk_changes_nothing(cell, drawn(data, cell), cut)
 
 
-@every
+@every_name
 def test_large_inputs_stay_finite(variant: str) -> None:
     laws.large_inputs_stay_finite(build(variant))
 
 
-@every
+@every_name
 def test_ten_thousand_identical_inputs(variant: str) -> None:
     laws.ten_thousand_identical_inputs_stay_finite(build(variant))
 
@@ -106,7 +119,7 @@ def test_every_other_one_remembers(variant: str) -> None:
     assert np.abs(last(xs[0])).max() > 1e-12
 
 
-@every
+@every_name
 def test_packs_have_their_own_weights(variant: str) -> None:
     laws.runs_of_a_pack_are_apart([in_float64(build(variant, seed=seed)) for seed in (0, 5)])
 

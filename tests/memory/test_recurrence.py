@@ -15,8 +15,10 @@ from clew.memory.architectures import gated_delta_net, gru, lstm
 from clew.testing.memory_laws import IN, in_float64
 from tests.memory.conftest import build
 
+PLAIN = [pytest.param(name, marks=pytest.mark.slow) for name in ("GRU, plain", "LSTM, plain")]
 
-@pytest.mark.parametrize("variant", ["GRU", "LSTM", "GRU, plain", "LSTM, plain", "GatedDeltaNet"])
+
+@pytest.mark.parametrize("variant", ["GRU", "LSTM", "GatedDeltaNet", *PLAIN])
 def test_both_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """vmapped over environments and over runs, as an accelerator would run it."""
     monkeypatch.setattr(recurrence, "UNROLL", 2)  # 7 steps are three rounds, and one left over

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from clew.suite.launchers import WorkerConfig
 from clew.suite.toml import read_suite
 
 EPISODES = 40
+MLP_STEPS = 5
+"""Of 50: what is tested is what becomes of the numbers, not how good they are."""
 TOML = """
 name = "small"
 
@@ -66,6 +69,26 @@ def trained(tmp_path_factory: pytest.TempPathFactory, small: Suite) -> Path:
     return folder
 
 
+@contextmanager
+def fitted_quickly() -> Iterator[None]:
+    from clew.probes.fitting import mlp
+
+    # a program that is compiled keeps the number that it was compiled with
+    train: Any = mlp.train._one
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mlp, "STEPS", MLP_STEPS)
+        train.clear_cache()
+        yield
+    train.clear_cache()
+
+
+@pytest.fixture(scope="module")
+def quick_fits() -> Iterator[None]:
+    """For files whose tests probe as `probed` is."""
+    with fitted_quickly():
+        yield
+
+
 @pytest.fixture(scope="session")
 def probed(tmp_path_factory: pytest.TempPathFactory, trained: Path, small: Suite) -> Path:
     """A store whose runs are probed; tests may copy it too."""
@@ -74,7 +97,8 @@ def probed(tmp_path_factory: pytest.TempPathFactory, trained: Path, small: Suite
 
     folder = tmp_path_factory.mktemp("probed") / "results"
     shutil.copytree(trained, folder)
-    probe_runs(Store(folder), small.runs(), Protocol(EPISODES))
+    with fitted_quickly():
+        probe_runs(Store(folder), small.runs(), Protocol(EPISODES))
     return folder
 
 

@@ -24,6 +24,7 @@ from clew.suite import RunSpec, Suite
 from clew.validate import BadInput
 from tests.probes.conftest import EPISODES, copied, without_time
 
+pytestmark = pytest.mark.usefixtures("quick_fits")
 PREDICTIONS = """
 [[prediction]]
 name = "told"

@@ -16,6 +16,8 @@ from clew.suite import Suite
 from tests.probes.conftest import EPISODES, copied
 from tests.store.faults import failing, nth, watched
 
+pytestmark = pytest.mark.usefixtures("quick_fits")
+
 
 @pytest.fixture
 def folder(trained: Path, tmp_path: Path) -> Path:
