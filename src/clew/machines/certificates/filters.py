@@ -106,13 +106,14 @@ def key_of(observation: int, weights: Weights) -> tuple:
     return observation, tuple(sorted(weights.items()))
 
 
-class _Echelon:
+class Echelon:
     """A span in ℚⁿ, by Gaussian elimination."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, Weights]] = []
 
     def rest(self, vector: Mapping[int, Fraction]) -> Weights:
+        """What is left of a vector after taking multiples of the rows off it."""
         left = {j: Fraction(v) for j, v in vector.items() if v}
         for pivot, row in self.rows:
             factor = left.get(pivot, Fraction(0))
@@ -123,6 +124,7 @@ class _Echelon:
         return left
 
     def add(self, vector: Mapping[int, Fraction]) -> None:
+        """Widen the span by a vector."""
         left = self.rest(vector)
         if left:
             pivot = min(left)
@@ -131,7 +133,7 @@ class _Echelon:
 
 def check_basis(product: PomdpRM, histories: Iterable[tuple[int, ...]]) -> list[tuple]:
     """Reject unless these histories span all others; returns (site, posterior) of each."""
-    spans: dict[tuple[int, int], _Echelon] = defaultdict(_Echelon)
+    spans: dict[tuple[int, int], Echelon] = defaultdict(Echelon)
     basis, first = [], first_filters(product.pomdp)
     for history in histories:
         weights, u = along(product, history, first)

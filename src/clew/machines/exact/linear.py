@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from math import gcd, lcm
@@ -139,26 +139,28 @@ def _shortest(row: Mapping[int, int]) -> dict[int, int]:
 class Span:
     """A subspace of ℚⁿ that grows by vectors of whole numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, vectors: Iterable[Mapping[int, int]] = ()) -> None:
         self._rows: dict[int, dict[int, int]] = {}
+        for vector in vectors:
+            self.add(vector)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def add(self, vector: Mapping[int, int]) -> bool:
         """Widen the span by a vector; False if it lay in it already."""
-        rest = self._reduced(dict(vector))
+        rest = self.rest(vector)
         if not rest:
             return False
         self._rows[min(rest)] = rest
         return True
 
     def __contains__(self, vector: Mapping[int, int]) -> bool:
-        return not self._reduced(dict(vector))
+        return not self.rest(vector)
 
-    def _reduced(self, vector: dict[int, int]) -> dict[int, int]:
-        """What is left of a vector after taking multiples of the rows off it."""
-        settled = -1
+    def rest(self, vector: Mapping[int, int]) -> dict[int, int]:
+        """What is left of a multiple of a vector after taking multiples of the rows off it."""
+        vector, settled = dict(vector), -1
         while True:
             pivot = min((j for j in vector if j > settled and j in self._rows), default=None)
             if pivot is None:
