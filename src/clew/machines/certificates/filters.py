@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 from fractions import Fraction
+from math import gcd, lcm
 
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import PomdpRM
@@ -101,9 +102,12 @@ def along(
     return normalised(weights), u
 
 
-def key_of(observation: int, weights: Weights) -> tuple:
-    """What tells a cell from all others."""
-    return observation, tuple(sorted(weights.items()))
+def key_of(observation: int, weights: Mapping[int, Fraction | int]) -> tuple:
+    """What tells a cell from all others: the weights in whole numbers without a common factor."""
+    scale = lcm(*(w.denominator for w in weights.values()))
+    whole = [(s, w.numerator * (scale // w.denominator)) for s, w in sorted(weights.items())]
+    factor = gcd(*(w for _, w in whole))
+    return observation, tuple((s, w // factor) for s, w in whole)
 
 
 class Echelon:
