@@ -30,6 +30,10 @@ CASES: dict[str, tuple[str, dict]] = {
         for view in (3, 5, 7)
     },
     **{
+        f"MemoryS{size}Random, view 3": (f"MiniGrid-MemoryS{size}Random", {"view": 3})
+        for size in (13, 17)
+    },
+    **{
         f"TinyReproduce k={k} v={v}": ("TinyReproduce", {"k": k, "v": v})
         for k, v in ((2, 2), (4, 2), (6, 2), (3, 4), (4, 4))
     },

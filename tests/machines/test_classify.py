@@ -32,7 +32,8 @@ def test_the_whole_gallery_can_be_classified(name: str) -> None:
     console = Console(record=True, width=100)
     command.report(console, answer)
     words = console.export_text()
-    assert answer.diagnosis.outcome.upper() in words
+    effect = answer.diagnosis.outcome
+    assert ("bonus: not decided" if effect == "undecided" else effect.upper()) in words
     assert plain["verdict"].upper() in words
 
 
@@ -198,12 +199,31 @@ def test_a_misspelt_proposition_is_refused_by_name() -> None:
 def test_the_verdict_comes_first_and_says_what_to_do(capsys: Any) -> None:
     command.classify("Cue")
     verdict, *rest = capsys.readouterr().out.splitlines()
-    assert verdict.startswith("EQUALISE: memory of the cue is supervised by the reward")
+    assert verdict == "Use an exploration bonus."
     words = " ".join(" ".join(rest).split())
+    assert words.startswith(
+        "Expected effect of a bonus: EQUALISE, it brings memories closer together (an expectation, "
+        "not a theorem). The reward supervises memory of the cue (no machine that pays"
+    )
     assert "end=stops: the step that ends an episode pays last" in words
     assert "An encoder of 3 states is known; no encoder is smaller." in words
     assert "A: oS → peek → oCA → peek → oJ (best now: pickA)" in words
     assert "B: oS → peek → oCB → peek → oJ (best now: pickB)" in words
+
+
+@pytest.mark.parametrize("name", ["Tiger", "Shuttle"])
+def test_an_open_effect_does_not_make_a_decided_reward_look_undecided(
+    name: str, capsys: Any
+) -> None:
+    command.classify(name)
+    first, *rest = capsys.readouterr().out.splitlines()
+    words = " ".join(" ".join(rest).split())
+    assert first == "Train with and without a bonus, and compare."
+    assert "UNDECIDED" not in words
+    assert "Expected effect of a bonus: not decided. It depends on what good play has to" in words
+    assert "The reward is structurally SPARSE: " in words
+    assert ("the reward supervises no memory" in words) == (name == "Shuttle")
+    assert "every machine that encodes it" not in words  # of Tiger's reward, none does
 
 
 @pytest.mark.parametrize("end", ["stops", "absorbing", "hidden"])

@@ -202,7 +202,7 @@ def test_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: A
     monkeypatch.delitem(sys.modules, "own_maze")
     command.classify("own_maze:make", options=("length=2", "state=own_maze:state"))
     words = " ".join(capsys.readouterr().out.split())
-    assert "memory of the cue is supervised" in words
+    assert "The reward supervises memory of the cue" in words
     with pytest.raises(BadInput, match="no environment 'FrozenLak-v1'"):
         command.classify("gymnasium:FrozenLak-v1")
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.machines.exact import modular
-from clew.machines.exact.lifting import lifted_solution
 from clew.machines.exact.linear import Span, components, fixed_point, solve
 
 small = st.fractions(-3, 3, max_denominator=5)
@@ -35,12 +34,15 @@ def chains(draw: st.DrawFn) -> tuple[list[Fraction], list[dict[int, Fraction]]]:
     return [draw(small) for _ in range(n)], terms
 
 
-@given(systems())
+@given(systems(), st.sampled_from((0, 1, 30)))
 def test_a_solution_solves_and_a_refusal_is_right(
-    system: tuple[list[dict[int, Fraction]], list[Fraction]],
+    system: tuple[list[dict[int, Fraction]], list[Fraction]], long: int
 ) -> None:
+    """Whether all of it is eliminated as a dense matrix, or a part, or nothing."""
     rows, right = system
-    solution = solve(rows, right)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(modular, "LONG", long)
+        solution = solve(rows, right)
     if solution is not None:
         for row, value in zip(rows, right, strict=True):
             assert sum(v * solution.get(j, 0) for j, v in row.items()) == value
@@ -50,26 +52,7 @@ def test_a_solution_solves_and_a_refusal_is_right(
         for i, row in enumerate(rows):
             for j, v in row.items():
                 columns.setdefault(j, {})[i] = int(v * scale)
-        span = Span()
-        for column in columns.values():
-            span.add(column)
-        assert {i: int(v * scale) for i, v in enumerate(right) if v} not in span
-
-
-@given(systems(), st.sampled_from((0, 1, 30)))
-def test_elimination_modulo_a_prime_agrees(
-    system: tuple[list[dict[int, Fraction]], list[Fraction]], long: int
-) -> None:
-    """Whether all of it is a dense matrix, or a part, or nothing."""
-    rows = [{j: int(v * 60) for j, v in row.items()} for row in system[0]]
-    right = [int(v * 60) for v in system[1]]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(modular, "LONG", long)
-        solution = modular.modular_solution(rows, right)
-    assert (solution is None) == (solve(rows, right) is None)
-    for row, value in zip(rows, right, strict=True) if solution is not None else ():
-        assert solution is not None
-        assert sum(v * solution.get(j, 0) for j, v in row.items()) == value
+        assert {i: int(v * scale) for i, v in enumerate(right) if v} not in Span(columns.values())
 
 
 def test_a_large_system_with_many_solutions() -> None:
@@ -89,18 +72,6 @@ def test_fixed_points(chain: tuple[list[Fraction], list[dict[int, Fraction]]]) -
         assert x[i] == constants[i] + sum(k * x[j] for j, k in row.items())
 
 
-@given(chains())
-def test_lifting_agrees_with_elimination(
-    chain: tuple[list[Fraction], list[dict[int, Fraction]]],
-) -> None:
-    constants, terms = chain
-    rows = [
-        {i: Fraction(1) - row.get(i, Fraction(0))} | {j: -k for j, k in row.items() if j != i}
-        for i, row in enumerate(terms)
-    ]
-    assert lifted_solution(rows, constants) == fixed_point(constants, terms)
-
-
 def test_a_large_circle_is_lifted() -> None:
     n = 120
     terms = [{(i + 1) % n: Fraction(1, 3), (7 * i) % n: Fraction(1, 2)} for i in range(n)]
@@ -114,7 +85,7 @@ def test_a_large_circle_is_lifted() -> None:
 def test_a_singular_system_is_not_answered() -> None:
     one = Fraction(1)
     with pytest.raises(ArithmeticError):
-        lifted_solution([{0: one, 1: one}, {0: one, 1: one}], [one, one])
+        fixed_point([one, one], [{0: one * 2, 1: one}, {0: one, 1: one * 2}])
 
 
 @given(st.lists(st.lists(st.integers(-2, 2), min_size=4, max_size=4), max_size=8))

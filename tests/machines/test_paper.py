@@ -63,7 +63,7 @@ def test_without_a_horizon_the_coin_has_no_finite_filter() -> None:
         bound = size_bound(decide_pairs(beliefs))
         verify(bound)
         assert bound.states > limit / 3
-    assert "not finite within" in str(beliefs)
+    assert "more than" in str(beliefs)
 
 
 @pytest.mark.parametrize("end", ["stops", "absorbing"])

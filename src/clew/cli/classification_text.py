@@ -22,14 +22,31 @@ from clew.machines.deciding.potential import CAUTION
 from clew.machines.deciding.spaces import in_words
 from clew.machines.model.reward_machine import PomdpRM
 
-ENCODES = "encodes this reward (pays the same return under every policy)"
+ENCODES = "encodes it (pays the same return under every policy)"
 PERFECT = "perfect (it keeps all that matters for what comes next)"
 IMPERFECT = "not perfect (it forgets something that matters for what comes next)"
+SPARSE = "The reward is structurally SPARSE"
+EFFECTS = {
+    "null": "NULL, it changes nothing that matters",
+    "equalise": "EQUALISE, it brings memories closer together",
+    "amplify": "AMPLIFY, it helps good memories more than others",
+    "undecided": "not decided",
+}
 
 
 def headline(answer: Classification) -> str:
-    """The answer in one line, and what to do."""
-    return f"{answer.diagnosis.outcome.upper()}: {answer.diagnosis.advice}."
+    """What to do, in one line."""
+    return _sentence(answer.diagnosis.todo)
+
+
+def about_bonus(answer: Classification) -> str:
+    """What a bonus is expected to do, and how sure that is."""
+    certain = answer.redundancy is not None and answer.redundancy.holds
+    kind = "a theorem" if certain else "an expectation, not a theorem"
+    outcome = answer.diagnosis.outcome
+    kind = "" if outcome == "undecided" else f" ({kind})"
+    expected = _sentence(answer.diagnosis.expected)
+    return f"Expected effect of a bonus: {EFFECTS[outcome]}{kind}. {expected}"
 
 
 def about_verdict(answer: Classification) -> Iterator[str]:
@@ -37,7 +54,7 @@ def about_verdict(answer: Classification) -> Iterator[str]:
     verdict, pomdp = answer.verdict, answer.pomdp
     if isinstance(verdict, Dense):
         forced = len(verdict.distinctions.route)
-        yield f"Structurally DENSE: every reward machine that {ENCODES} is {PERFECT}."
+        yield f"The reward is structurally DENSE: every reward machine that {ENCODES} is {PERFECT}."
         yield (
             f"Certificate: {forced:,} pairs of situations look the same and differ; from each, "
             "some common continuation pays what no encoder that confuses the two could pay. "
@@ -47,38 +64,35 @@ def about_verdict(answer: Classification) -> Iterator[str]:
     elif isinstance(verdict, Sparse):
         size = _states(len(verdict.product.machine.states))
         yield (
-            f"Structurally SPARSE: a reward machine of {size} {ENCODES} and is {IMPERFECT}. "
-            f"{_checked(answer)}"
+            f"{SPARSE}: a reward machine of {size} {ENCODES} and is {IMPERFECT}. {_checked(answer)}"
         )
     elif isinstance(verdict, Unencodable):
-        yield f"Structurally SPARSE: no finite reward machine {ENCODES}. {_checked(answer)}"
-        yield (
-            f"{_repeated(verdict.loop)}: every finite machine sends infinitely many of these "
-            "histories to one state, and no rewards there make the returns right."
-        )
+        yield f"{SPARSE}: no finite reward machine {ENCODES}. {_checked(answer)}"
+        yield f"{_repeated(verdict.loop)}, and no rewards there make the returns right."
     elif isinstance(verdict, NeverPerfect):
         yield (
-            f"Structurally SPARSE: no finite reward machine is {PERFECT}, so that none which "
-            f"encodes this reward is, if there are any. {_checked(answer)}"
+            f"{SPARSE}: no finite reward machine is {PERFECT}, so that none which encodes it (pays "
+            f"the same return under every policy) is, if there are any. {_checked(answer)}"
         )
-        then = f" {in_words(pomdp, (verdict.loop.word[-1], *verdict.then))}, and" * bool(
-            verdict.then
-        )
+        then = in_words(pomdp, (verdict.loop.word[-1], *verdict.then)) + ", and "
         yield (
-            f"{_repeated(verdict.loop)}: every finite machine sends infinitely many of these "
-            f"histories to one state, and then{then} {pomdp.actions[verdict.action]!r} has "
-            "different consequences."
+            f"{_repeated(verdict.loop)}, and then {then * bool(verdict.then)}"
+            f"{pomdp.actions[verdict.action]!r} has different consequences."
         )
     else:
         assert isinstance(verdict, Undecided)
-        yield f"UNDECIDED: {verdict.reason}."
-    if not isinstance(verdict, Unencodable):
+        yield f"Whether the reward is structurally dense or sparse is UNDECIDED: {verdict.reason}."
+    something = answer.encoder is not None or answer.bound.states > 1
+    if something and not isinstance(verdict, Unencodable):
         yield _about_size(answer)
 
 
 def _repeated(loop: Loop) -> str:
     again = in_words(loop.pomdp, (loop.history[-1], *loop.word))
-    return f"After {in_words(loop.pomdp, loop.history)}, this can come again and again: {again}"
+    return (
+        f"After {in_words(loop.pomdp, loop.history)}, this can come again and again: {again}. "
+        "Every finite machine sends infinitely many of these histories to one state"
+    )
 
 
 def about_contrast(answer: Classification, contrast: Contrast) -> Iterator[str]:
@@ -140,13 +154,10 @@ def about_profile(answer: Classification) -> Iterator[str]:
 def diagnosis_words(answer: Classification) -> Iterator[str]:
     """Why this effect of a bonus is expected, and the limits of the statement."""
     diagnosis = answer.diagnosis
-    certain = answer.redundancy is not None and answer.redundancy.holds
-    kind = " (a theorem)" if certain else " (an expectation, not a theorem)"
-    kind = "" if diagnosis.outcome == "undecided" else kind
-    yield f"Why {diagnosis.outcome.upper()}{kind}:"
-    for reason in diagnosis.reasons:
-        yield f"  - {reason}."
-    if diagnosis.outcome != "undecided":
+    decided = diagnosis.outcome != "undecided"
+    yield f"Why {diagnosis.outcome.upper()}:" if decided else "Why the effect is not decided:"
+    yield from (f"  - {reason}." for reason in diagnosis.reasons)
+    if decided:
         yield "Limits:"
         yield from (f"  - {limit}." for limit in diagnosis.limits)
 
@@ -191,6 +202,10 @@ def about_machine(examined: Examination) -> list[str]:
         if not examined.potential.certain:
             lines.append(f"Caution: {CAUTION}.")
     return lines
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _states(count: int) -> str:

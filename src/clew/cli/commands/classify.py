@@ -15,6 +15,7 @@ from rich.text import Text
 
 from clew import envs
 from clew.cli.classification_text import (
+    about_bonus,
     about_contrast,
     about_machine,
     about_profile,
@@ -149,12 +150,13 @@ def report(console: Console, answer: Classification, examined: Examination | Non
         _say(console)
     pomdp = answer.pomdp
     _say(console, headline(answer), "bold")
+    _say(console, about_bonus(answer))
     _say(console)
     _say(
         console,
         f"{pomdp.name}: {len(pomdp.states):,} states, {len(pomdp.actions)} actions, "
-        f"{len(pomdp.observations)} observations, γ = {pomdp.discount}; what a perfect memory may "
-        f"know of the state: {answer.beliefs}",
+        f"{len(pomdp.observations)} observations, γ = {pomdp.discount}. What a perfect memory can "
+        f"know of the state: {answer.beliefs}.",
     )
     for note in notes(pomdp):
         _say(console, note, "dim")

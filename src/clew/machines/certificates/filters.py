@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 from fractions import Fraction
+from math import gcd, lcm
 
 from clew.machines.model.pomdp import Pomdp
 from clew.machines.model.reward_machine import PomdpRM
@@ -101,18 +102,22 @@ def along(
     return normalised(weights), u
 
 
-def key_of(observation: int, weights: Weights) -> tuple:
-    """What tells a cell from all others."""
-    return observation, tuple(sorted(weights.items()))
+def key_of(observation: int, weights: Mapping[int, Fraction | int]) -> tuple:
+    """What tells a cell from all others: the weights in whole numbers without a common factor."""
+    scale = lcm(*(w.denominator for w in weights.values()))
+    whole = [(s, w.numerator * (scale // w.denominator)) for s, w in sorted(weights.items())]
+    factor = gcd(*(w for _, w in whole))
+    return observation, tuple((s, w // factor) for s, w in whole)
 
 
-class _Echelon:
+class Echelon:
     """A span in ℚⁿ, by Gaussian elimination."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, Weights]] = []
 
     def rest(self, vector: Mapping[int, Fraction]) -> Weights:
+        """What is left of a vector after taking multiples of the rows off it."""
         left = {j: Fraction(v) for j, v in vector.items() if v}
         for pivot, row in self.rows:
             factor = left.get(pivot, Fraction(0))
@@ -123,6 +128,7 @@ class _Echelon:
         return left
 
     def add(self, vector: Mapping[int, Fraction]) -> None:
+        """Widen the span by a vector."""
         left = self.rest(vector)
         if left:
             pivot = min(left)
@@ -131,7 +137,7 @@ class _Echelon:
 
 def check_basis(product: PomdpRM, histories: Iterable[tuple[int, ...]]) -> list[tuple]:
     """Reject unless these histories span all others; returns (site, posterior) of each."""
-    spans: dict[tuple[int, int], _Echelon] = defaultdict(_Echelon)
+    spans: dict[tuple[int, int], Echelon] = defaultdict(Echelon)
     basis, first = [], first_filters(product.pomdp)
     for history in histories:
         weights, u = along(product, history, first)

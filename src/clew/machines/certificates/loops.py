@@ -23,6 +23,7 @@ from math import isqrt
 
 from clew.machines.certificates.claims import Loop, NeverPerfect, Unencodable
 from clew.machines.certificates.filters import (
+    Echelon,
     Weights,
     demand,
     first_filters,
@@ -76,10 +77,14 @@ def check_loop(loop: Loop) -> list[Weights]:
     vector = _pushed(pomdp, dict(first), (*loop.history[1:], *word * loop.settled))
     demand(bool(vector), "the history cannot happen")
     basis: list[Weights] = []
-    while (factors := _combination(basis, vector)) is None:
+    span, marks = Echelon(), len(pomdp.states)
+    # each vector is marked: what is left of one that depends on others names the factors
+    while min(left := span.rest({**vector, marks + len(basis): Fraction(1)})) < marks:
+        span.add(left)
         basis.append(vector)
         vector = _pushed(pomdp, vector, word)
-    demand(bool(factors) and factors[0] != 0, "a repetition still loses a dimension")
+    factors = [-left.get(marks + i, Fraction(0)) for i in range(len(basis))]
+    demand(factors[0] != 0, "a repetition still loses a dimension")
     demand(len(basis) > 1, "the word repeats one posterior")
     _check_independent(factors)
     return basis
@@ -91,26 +96,6 @@ def _pushed(pomdp: Pomdp, weights: Weights, word: tuple[int, ...]) -> Weights:
         after = next_filters(pomdp, weights, action, (o,)).get(o, {})
         weights = {s: w for s, w in after.items() if w}
     return weights
-
-
-def _combination(basis: list[Weights], vector: Weights) -> list[Fraction] | None:
-    """The factors that make a vector of independent ones; None if it is independent too."""
-    if not basis:
-        return None if vector else []
-    rows = [
-        [each.get(s, Fraction(0)) for each in (*basis, vector)]
-        for s in sorted({s for each in (*basis, vector) for s in each})
-    ]
-    for column in range(len(basis)):
-        pivot = next(i for i in range(column, len(rows)) if rows[i][column])
-        rows[column], rows[pivot] = rows[pivot], rows[column]
-        rows[column] = [value / rows[column][column] for value in rows[column]]
-        for i, row in enumerate(rows):
-            if i != column and row[column]:
-                rows[i] = [a - row[column] * b for a, b in zip(row, rows[column], strict=True)]
-    if any(row[-1] for row in rows[len(basis) :]):
-        return None
-    return [row[-1] for row in rows[: len(basis)]]
 
 
 def _check_independent(factors: list[Fraction]) -> None:

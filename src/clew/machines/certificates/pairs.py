@@ -13,9 +13,7 @@ from clew.machines.certificates.filters import (
     first_filters,
     joint_law,
     key_of,
-    mean_reward,
     next_filters,
-    next_law,
     normalised,
 )
 from clew.machines.model.pomdp import Pomdp
@@ -57,11 +55,14 @@ class _Future:
     def __init__(self, pomdp: Pomdp, place: dict[tuple, int], posterior: Weights):
         self.joint, self.mean, self.law, self.after = [], [], [], []
         for a in range(len(pomdp.actions)):
-            filters = next_filters(pomdp, posterior, a)
-            self.joint.append(joint_law(pomdp, posterior, a))
-            self.mean.append(mean_reward(pomdp, posterior, a))
-            self.law.append(next_law(pomdp, posterior, a))
-            keys = {o: key_of(o, normalised(w)) for o, w in filters.items()}
+            filters, joint = next_filters(pomdp, posterior, a), joint_law(pomdp, posterior, a)
+            law: dict[tuple[int, bool], Fraction] = defaultdict(Fraction)
+            for (o, over, _), p in joint.items():
+                law[o, over] += p
+            self.joint.append(joint)
+            self.law.append(law)
+            self.mean.append(sum((r * p for (_, _, r), p in joint.items() if r), Fraction(0)))
+            keys = {o: key_of(o, w) for o, w in filters.items()}
             self.after.append({o: place[key] for o, key in keys.items() if key in place})
         self.closed = all(
             {o for o, over in law if not over} == after.keys()
@@ -78,7 +79,7 @@ def _unpoolable(evidence: Distinctions) -> tuple[list[_Future], set[Pair]]:
         for i, (cell, posterior) in enumerate(zip(evidence.cells, posteriors, strict=True))
     }
     for o, weights in first_filters(pomdp).items():
-        demand(key_of(o, normalised(weights)) in place, "a first observation is missing")
+        demand(key_of(o, weights) in place, "a first observation is missing")
     futures = [_Future(pomdp, place, posterior) for posterior in posteriors]
     lead = _check_classes(evidence, futures)
     demand(evidence.chosen.keys() == evidence.forced.keys(), "a forced gap has no equation")

@@ -16,21 +16,20 @@ from clew.machines.certificates.filters import (
 def check_optimal(proof: Optimal) -> None:
     """The values solve Bellman's equation, which has one solution."""
     pomdp, gamma = proof.beliefs.pomdp, proof.beliefs.pomdp.discount
-    place = {key_of(o, normalised(dict(b))): i for i, (o, b) in enumerate(proof.beliefs.cells)}
+    place = {key_of(o, dict(b)): i for i, (o, b) in enumerate(proof.beliefs.cells)}
     for i, (_, posterior) in enumerate(proof.beliefs.cells):
         weights = normalised(dict(posterior))
         worth = []
         for a in range(len(pomdp.actions)):
             total = mean_reward(pomdp, weights, a)
             for o2, after in next_filters(pomdp, weights, a).items():
-                j = place[key_of(o2, normalised(after))]
+                j = place[key_of(o2, after)]
                 total += gamma * sum(after.values()) * proof.values[j]
             worth.append(total)
         demand(max(worth) == proof.values[i], "a value is not the best one-step value")
         best = tuple(a for a, q in enumerate(worth) if q == proof.values[i])
         demand(best == proof.actions[i], "the optimal actions are not as stated")
     total = sum(
-        sum(w.values()) * proof.values[place[key_of(o, normalised(w))]]
-        for o, w in first_filters(pomdp).items()
+        sum(w.values()) * proof.values[place[key_of(o, w)]] for o, w in first_filters(pomdp).items()
     )
     demand(total == proof.value, "the optimal return is not as stated")

@@ -20,7 +20,13 @@ from clew.machines.certificates.claims import (
 )
 from clew.machines.certificates.verify import verify
 from clew.machines.deciding.density import SMALL, density, one_state, size_bound
-from clew.machines.deciding.diagnosis import Diagnosis, Redundancy, diagnose, redundancy
+from clew.machines.deciding.diagnosis import (
+    Diagnosis,
+    Redundancy,
+    diagnose,
+    not_computed,
+    redundancy,
+)
 from clew.machines.deciding.encodes import reward_mismatches
 from clew.machines.deciding.optimal import Ranking, optimal, ranking
 from clew.machines.deciding.pairs import Pairs, decide_pairs, none_apart
@@ -104,13 +110,12 @@ def _finite(
 ) -> tuple[Optimal | None, Profile | None, Ranking | None, Redundancy | None, Diagnosis]:
     why = ""
     if not beliefs.finite:
-        why = f"the filter is not finite within {len(beliefs.cells):,} posteriors"
+        why = f"there are more than {len(beliefs.cells):,} posteriors, and no end of them was seen"
     elif (many := count_pairs(beliefs)) > PAIRS:
         why = f"there are {many:,} pairs of posteriors; at most {PAIRS:,} are counted"
     if why:
-        advice = "what good play has to remember was not computed: train, and look at the memories"
-        reason = f"{why}: optimal play and its memory were not computed"
-        return None, None, None, None, Diagnosis("undecided", advice, (reason,))
+        alone = isinstance(verdict, Sparse) and len(verdict.product.machine.states) == 1
+        return None, None, None, None, not_computed(why, unsupervised=alone)
     best = optimal(beliefs)
     verify(best)
     pooling = verdict.product if isinstance(verdict, Sparse) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from clew.machines.certificates.claims import History, Mixed, Pair, Sparse
+from clew.machines.certificates.claims import History, Mixed, Pair, Sparse, Unencodable
 from clew.machines.deciding.classify import Classification
 from clew.machines.deciding.examine import Examination
 from clew.machines.model.belief import BeliefCell, BeliefRow, Stepper
@@ -75,9 +75,13 @@ def _kept(answer: Classification) -> Contrast | None:
     if not facts.route:
         return None
     one, two = sorted(first[number] for number in min(facts.route, key=order))
+    who = (
+        "Whatever encodes this reward, which takes infinitely many states, tells"
+        if isinstance(answer.verdict, Unencodable)
+        else "The reward forces every machine that encodes it to tell"
+    )
     return Contrast(
-        "The reward forces every machine that encodes it to tell these two histories apart, "
-        "although they look the same now",
+        f"{who} these two histories apart, although they look the same now",
         (beliefs.history(one), beliefs.history(two)),
         differing(one, two),
     )

@@ -88,7 +88,7 @@ def density(pairs: Pairs, one_state_tried: bool = False) -> Verdict:
 def _about_one(pomdp: Pomdp) -> str:
     if len(pomdp.states) > MANY:
         return f"the one-state machine was not tried on more than {MANY:,} states"
-    return "the one-state machine does not encode the reward or is perfect"
+    return "no rewards were found with which one state encodes and is not perfect"
 
 
 def distinctions(pairs: Pairs) -> Distinctions:

@@ -41,19 +41,26 @@ PARTLY = (
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The expected effect of a bonus, why, and what the statement does not cover."""
+    """What to do, the expected effect of a bonus, why, and what the statement does not cover."""
 
     outcome: Outcome
-    advice: str
-    """What to do, in one sentence."""
+    todo: str
+    """A few words."""
+    expected: str
+    """Of a bonus, in a sentence."""
     reasons: tuple[str, ...]
     limits: tuple[str, ...] = LIMITS
+
+    @property
+    def advice(self) -> str:
+        """What to do and what to expect, in one sentence."""
+        return f"{self.todo}: {self.expected}"
 
 
 def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diagnosis:
     """Read the gates in order."""
     if redundancy.holds:
-        return Diagnosis("null", REDUNDANT, (redundancy.reason,), (*LIMITS, ARRIVAL))
+        return Diagnosis("null", *REDUNDANT, (redundancy.reason,), (*LIMITS, ARRIVAL))
     memory = required_memory(profile)
     ranked = (
         "one-step rewards misrank actions, even with perfect memory"
@@ -71,37 +78,46 @@ def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diag
     limits = LIMITS if unsupervised or not partly else (*LIMITS, PARTLY)
     outcome: Outcome = "equalise" if ranking.misranked else "null"
     outcome = "amplify" if unsupervised else outcome
-    return Diagnosis(outcome, _advice(outcome, memory), (*reasons, ranked), limits)
+    return Diagnosis(outcome, *_advice(outcome, memory), (*reasons, ranked), limits)
+
+
+def not_computed(why: str, unsupervised: bool) -> Diagnosis:
+    """Where optimal play is not known, whatever is decided of the reward."""
+    expected = "it depends on what good play has to remember, which was not computed"
+    if unsupervised:
+        expected += "; the reward supervises no memory (a machine without any pays the same return)"
+    reason = f"{why}: optimal play and its memory were not computed"
+    return Diagnosis(
+        "undecided", "train with and without a bonus, and compare", expected, (reason,)
+    )
 
 
 REDUNDANT = (
-    "what is seen comes whatever one does, so that a bonus cannot change which policies are best: "
-    "leave it out and look at the memory"
+    "leave the bonus out and look at the memory",
+    "what is seen comes whatever one does, so that a bonus cannot change which policies are best",
 )
 
 
-def _advice(outcome: Outcome, memory: Mapping[str, Tally]) -> str:
-    what = " and ".join(_of(name) for name in memory)
-    missing = " and ".join(_of(n) for n, tally in memory.items() if not tally.required_unpoolable)
+def _advice(outcome: Outcome, memory: Mapping[str, Tally]) -> tuple[str, str]:
+    """What to do, and what to expect of a bonus."""
     if outcome == "amplify":
-        return (
-            f"good play needs {missing}, which the reward does not supervise: choose the memory "
-            "first, and expect a bonus to help only those that remember anyway"
+        missing = [_of(name) for name, tally in memory.items() if not tally.required_unpoolable]
+        return "choose the memory first", (
+            f"good play needs {' and '.join(missing)}, which the reward does not supervise (a "
+            "machine can pay the same return and forget it), so that a bonus helps only those that "
+            "remember anyway"
         )
-    kept = f"{what} is supervised by the reward" if memory else "no memory is required"
-    if outcome == "equalise" and not memory:
-        return (
-            f"{kept}, but one-step rewards misrank actions: expect a bonus to help, with a memory "
-            "or without"
+    what = " and ".join(_of(name) for name in memory)
+    kept = f"the reward supervises {what} (no machine that pays the same return can forget it)"
+    kept = kept if memory else "no memory is required"
+    if outcome == "null":
+        return "leave the bonus out", (
+            f"{kept}, and one-step rewards rank actions right, so that a bonus has nothing to add "
+            "and may distract"
         )
-    if outcome == "equalise":
-        return (
-            f"{kept}, but one-step rewards misrank actions: expect a bonus to help whoever does "
-            "not look for what it needs, and to bring memories closer together"
-        )
-    return (
-        f"{kept}, and one-step rewards rank actions right: a bonus has nothing to add, and may "
-        "distract"
+    return "use an exploration bonus" + ", with a memory or without" * (not memory), (
+        f"{kept}, but one-step rewards misrank actions (what pays most at once is not always "
+        f"best), so that a bonus helps{' whoever does not look for what it needs' * bool(memory)}"
     )
 
 

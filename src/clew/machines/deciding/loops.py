@@ -1,19 +1,19 @@
 """Words that can be repeated for ever, and the space of filters that every finite machine pools.
 
-`clew.machines.certificates.loops` has the argument. Dimensions are counted modulo a prime here;
-the check of a certificate counts them exactly.
+`clew.machines.certificates.loops` has the argument.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from clew.machines.certificates.claims import History, Loop
-from clew.machines.model.belief import Filter, Stepper
+from clew.machines.exact.linear import Span
+from clew.machines.model.belief import Filter, Stepper, coprime
 
-PRIME = 2**61 - 1
 LENGTH = 4
 """Of a word, in steps."""
 CANDIDATES = 400
@@ -34,7 +34,7 @@ class Pooled:
 
 def loops(beliefs: Filter, step: Stepper) -> Iterator[Pooled]:
     """Loops through the first posteriors, short words first, each space once."""
-    seen: set[tuple] = set()
+    seen: dict[int, list[Span]] = defaultdict(list)
     room: dict[int, set[int]] = {}
     for o, posterior in beliefs.cells:
         room.setdefault(o, set()).update(s for s, _ in posterior)
@@ -45,12 +45,15 @@ def loops(beliefs: Filter, step: Stepper) -> Iterator[Pooled]:
         if found is None:
             continue
         o = beliefs.cells[cell].observation
-        key = (o, _reduced(found.basis))
-        if key not in seen:
-            seen.add(key)
+        if not any(_spans(span, found.basis) for span in seen[o]):
+            seen[o].append(Span(found.basis))
             yield found
             if len(found.basis) == len(room[o]):
                 full.add(o)
+
+
+def _spans(span: Span, basis: tuple[Weights, ...]) -> bool:
+    return len(span) == len(basis) and all(vector in span for vector in basis)
 
 
 def _candidates(beliefs: Filter, full: set[int]) -> Iterator[tuple[int, History]]:
@@ -90,68 +93,18 @@ def _words(beliefs: Filter, cell: int, length: int) -> Iterator[History]:
 
 def _settled(beliefs: Filter, step: Stepper, cell: int, word: History) -> Pooled | None:
     """The loop with its basis; None if it comes back to a posterior, or has too many dimensions."""
-    vectors = [dict(beliefs.cells[cell].posterior)]
-    while (factors := _dependence(vectors)) is None:
+    span, vectors, marks = Span(), [dict(beliefs.cells[cell].posterior)], len(step.pomdp.states)
+    # each vector is marked: what is left of one that depends on others names those it depends on
+    while min(rest := span.rest({**vectors[-1], marks + len(vectors): 1})) < marks:
         if len(vectors) > DIMENSIONS + 1:
             return None
+        span.add(rest)
         vector = vectors[-1]
         for action, o in zip(word[::2], word[1::2], strict=True):
             vector = pushed(step, vector, action, o)
-        vectors.append(vector)
-    lost = next((i for i, factor in enumerate(factors) if factor), None)
-    if lost is None or len(factors) - lost < 2:
+        vectors.append(coprime(vector))
+    lost = min(rest) - marks - 1
+    if len(vectors) - 1 - lost < 2:
         return None
     loop = Loop(beliefs.pomdp, beliefs.history(cell), word, lost)
     return Pooled(loop, tuple(vectors[lost:-1]))
-
-
-def _dependence(vectors: list[Weights]) -> list[int] | None:
-    """The factors that make the last vector of those before; None if it is independent."""
-    *before, last = vectors
-    rows: list[tuple[int, Weights, list[int]]] = []
-
-    def rest(vector: Weights, used: list[int]) -> tuple[Weights, list[int]]:
-        for pivot, row, parts in rows:
-            if factor := vector.get(pivot, 0):
-                vector = {
-                    s: value
-                    for s in vector.keys() | row
-                    if (value := (vector.get(s, 0) - factor * row.get(s, 0)) % PRIME)
-                }
-                used = [(a - factor * b) % PRIME for a, b in zip(used, parts, strict=True)]
-        return vector, used
-
-    for i, vector in enumerate(before):
-        left, used = rest(_modulo(vector), [int(i == j) for j in range(len(before))])
-        pivot = min(left)
-        inverse = pow(left[pivot], -1, PRIME)
-        scaled = {s: v * inverse % PRIME for s, v in left.items()}
-        rows.append((pivot, scaled, [u * inverse % PRIME for u in used]))
-    left, used = rest(_modulo(last), [0] * len(before))
-    return None if left else [-u % PRIME for u in used]
-
-
-def _modulo(vector: Weights) -> Weights:
-    return {s: v % PRIME for s, v in vector.items() if v % PRIME}
-
-
-def _reduced(basis: tuple[Weights, ...]) -> tuple:
-    """One form for each space."""
-    rows: dict[int, Weights] = {}
-    for each in basis:
-        vector = _modulo(each)
-        for pivot, row in rows.items():
-            vector = _less(vector, row, vector.get(pivot, 0))
-        pivot = min(vector)
-        inverse = pow(vector[pivot], -1, PRIME)
-        vector = {s: v * inverse % PRIME for s, v in vector.items()}
-        rows = {p: _less(row, vector, row.get(pivot, 0)) for p, row in rows.items()}
-        rows[pivot] = vector
-    return tuple(sorted((pivot, tuple(sorted(row.items()))) for pivot, row in rows.items()))
-
-
-def _less(vector: Weights, row: Weights, factor: int) -> Weights:
-    if not factor:
-        return vector
-    mixed = {s: (vector.get(s, 0) - factor * row.get(s, 0)) % PRIME for s in vector.keys() | row}
-    return {s: v for s, v in mixed.items() if v}

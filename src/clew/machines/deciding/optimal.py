@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from clew.machines.certificates.claims import Optimal
 from clew.machines.exact.graphs import components, reached
 from clew.machines.exact.linear import fixed_point
 from clew.machines.exact.numbers import summed
 from clew.machines.model.belief import BeliefRow, Filter
 
+SWEEPS, CLOSE = 5000, 1e-9
+"""Of value iteration in floating-point numbers, at most; and the change at which it stops."""
 LARGE = 300
 """Equations of one strongly connected component, beyond which a return is not computed."""
 
@@ -105,7 +109,7 @@ class Optimum:
 
 def policy_iteration(choices: Sequence[Sequence[Choice]], discount: Fraction) -> Optimum:
     """Improve until no action is better; changes only where something is gained."""
-    policy = [max(range(len(some)), key=lambda a: some[a].reward) for some in choices]
+    policy = _nearly_best(choices, float(discount))
     while True:
         values = fixed_point(
             [some[a].reward for some, a in zip(choices, policy, strict=True)],
@@ -125,6 +129,25 @@ def policy_iteration(choices: Sequence[Sequence[Choice]], discount: Fraction) ->
             )
             return Optimum(tuple(values), best)
         policy = better
+
+
+def _nearly_best(choices: Sequence[Sequence[Choice]], discount: float) -> list[int]:
+    """What value iteration in floating-point numbers finds: a policy to begin with."""
+    rows = [choice for some in choices for choice in some]
+    first = np.cumsum([0, *map(len, choices)])[:-1]
+    reward = np.array([float(row.reward) for row in rows])
+    ways = [(i, j, float(p)) for i, row in enumerate(rows) for j, p in row.after]
+    row, after, chance = (np.array(column) for column in zip(*ways or [(0, 0, 0.0)], strict=True))
+    worth, values, close = reward, np.zeros(len(choices)), CLOSE * np.abs(reward).max()
+    for _ in range(SWEEPS):
+        worth = reward + discount * np.bincount(row, chance * values[after], len(rows))
+        before, values = values, np.maximum.reduceat(worth, first)
+        if np.abs(values - before).max() <= close:
+            break
+    policy, state = [0] * len(choices), np.repeat(np.arange(len(choices)), [*map(len, choices)])
+    for i in reversed(np.flatnonzero(worth >= values[state] - close)):
+        policy[state[i]] = int(i - first[state[i]])
+    return policy
 
 
 def one_step(choice: Choice, values: Sequence[Fraction], discount: Fraction) -> Fraction:

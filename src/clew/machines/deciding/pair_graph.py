@@ -10,6 +10,7 @@ from itertools import combinations
 from clew.machines.certificates.claims import Pair
 from clew.machines.model.belief import Filter, grouped
 
+ZERO = Fraction(0)
 Arrow = tuple[int, Pair]
 """A next observation that both can show, and the pair it leads to."""
 
@@ -58,18 +59,18 @@ class PairGraph:
                     if seen[c] == seen[d] and c != d:
                         yield ((c, d) if c < d else (d, c)), *way
 
-    def demand(self, pair: Pair, action: int) -> tuple[Fraction, dict[Pair, Fraction]]:
-        """The equation of a binding action: Δ = constant + γ Σ coefficient · Δ(successor)."""
-        c, d = pair
-        quotient = self.quotient
-        law = quotient.chances[quotient.law[c][action]]
-        terms: dict[Pair, Fraction] = {}
-        for o, (first, second) in self.after(pair, action):
+    def constant(self, pair: Pair, action: int) -> Fraction:
+        """Of the equation of a binding action, Δ = constant + γ Σ coefficient · Δ(successor)."""
+        mine, theirs = (self.quotient.mean[c][action] for c in pair)
+        return ZERO if mine == theirs else theirs - mine
+
+    def terms(self, pair: Pair, action: int) -> Iterator[tuple[Pair, Fraction]]:
+        """The successors and coefficients of that equation; one may come more than once."""
+        c, _ = pair
+        chances, after = self.quotient.chances[self.quotient.law[c][action]], self.quotient.after
+        for o, successor in self.after(pair, action):
             # successors are stored in order; the sign says whether that turned them around
-            chance = law[o] if quotient.after[c][action][o] == first else -law[o]
-            after = (first, second)
-            terms[after] = terms[after] + chance if after in terms else chance
-        return quotient.mean[d][action] - quotient.mean[c][action], terms
+            yield successor, chances[o] if after[c][action][o] == successor[0] else -chances[o]
 
 
 def arrows(quotient: Classes, pair: Pair, action: int) -> Iterator[Arrow]:

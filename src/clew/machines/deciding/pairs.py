@@ -23,15 +23,16 @@ is so, and nothing follows about the rest.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from clew.machines.certificates.claims import Pair
-from clew.machines.deciding.pair_graph import Classes, PairGraph, classes, pair_of
+from clew.machines.deciding.pair_graph import ZERO, Classes, PairGraph, classes, pair_of
+from clew.machines.exact.graphs import reached
 from clew.machines.exact.linear import fixed_point
+from clew.machines.exact.numbers import summed
 from clew.machines.model.belief import Filter
-
-ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -148,24 +149,40 @@ def _choose(graph: PairGraph, options: dict[Pair, tuple[int, ...]]) -> dict[Pair
 
 
 def _solve(graph: PairGraph, chosen: dict[Pair, int]) -> dict[Pair, Fraction]:
-    """The gaps: one by one where they rest on those before, the others together."""
+    """The gaps: one by one where they rest on those before, the others together.
+
+    Of the others, those that no difference in rewards leads to owe nothing: zero satisfies their
+    equations, which have one bounded solution. In large worlds these are nearly all.
+    """
     forced: dict[Pair, Fraction] = {}
-    left: list[Pair] = []
+    left: dict[Pair, None] = {}
     for pair, action in chosen.items():
-        constant, after = graph.demand(pair, action)
-        if all(other in forced for other in after):
-            rest = sum((k * forced[other] for other, k in after.items() if forced[other]), ZERO)
-            forced[pair] = constant + graph.discount * rest or ZERO
+        if all(other in forced for _, other in graph.after(pair, action)):
+            forced[pair] = _asked(graph, forced, pair, action)
         else:
-            left.append(pair)
-    place = {pair: number for number, pair in enumerate(left)}
-    constants, terms = [], []
-    for pair in left:
-        constant, after = graph.demand(pair, chosen[pair])
-        known = sum((k * forced[other] for other, k in after.items() if other in forced), ZERO)
-        constants.append(constant + graph.discount * known)
-        terms.append({place[q]: graph.discount * k for q, k in after.items() if q in place})
-    return forced | dict(zip(left, fixed_point(constants, terms), strict=True))
+            left[pair] = None
+    some = [pair for pair in left if _asked(graph, forced, pair, chosen[pair])]
+    owing = reached(some, lambda pair: (
+        before
+        for before, action, _ in graph.before(pair)
+        if before in left and chosen[before] == action
+    ))  # fmt: skip
+    forced |= {pair: ZERO for pair in left if pair not in owing}
+    place = {pair: number for number, pair in enumerate(sorted(owing))}
+    constants = [_asked(graph, forced, pair, chosen[pair]) for pair in place]
+    equations = (summed(graph.terms(pair, chosen[pair])) for pair in place)
+    terms = [
+        {place[q]: graph.discount * k for q, k in row.items() if q in place} for row in equations
+    ]
+    return forced | dict(zip(place, fixed_point(constants, terms), strict=True))
+
+
+def _asked(graph: PairGraph, forced: Mapping[Pair, Fraction], pair: Pair, action: int) -> Fraction:
+    """The gap that an equation asks for, as far as the gaps that it rests on are known."""
+    after = graph.terms(pair, action)
+    rest = sum((k * gap for other, k in after if (gap := forced.get(other))), ZERO)
+    constant = graph.constant(pair, action)
+    return constant + graph.discount * rest if rest else constant
 
 
 def _conflicts(
@@ -179,9 +196,7 @@ def _conflicts(
         for action in options[pair]:
             if action == chosen[pair]:
                 continue
-            constant, after = graph.demand(pair, action)
-            rest = sum((k * forced[other] for other, k in after.items() if forced[other]), ZERO)
-            if constant + graph.discount * rest != gap:
+            if _asked(graph, forced, pair, action) != gap:
                 found[pair] = action
                 break
     return found

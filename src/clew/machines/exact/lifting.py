@@ -1,4 +1,8 @@
-"""Large exact linear systems: solve modulo a prime, lift p-adically (Dixon), check exactly."""
+"""Exact solutions from those modulo a prime p: lifted p-adically (Dixon), checked exactly.
+
+With A in whole numbers and C = A⁻¹ mod p, the digits of the solution in base p come one by one:
+x ≡ C b, then b ← (b − A x)/p. Fractions are recovered from the digits.
+"""
 
 from __future__ import annotations
 
@@ -10,38 +14,6 @@ import numpy as np
 
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)
 """Products of two residues fit into 64 bits."""
-
-
-def lifted_solution(
-    rows: Sequence[Mapping[int, Fraction]], right: Sequence[Fraction]
-) -> list[Fraction]:
-    """The solution of a regular square system.
-
-    With A in whole numbers and C = A⁻¹ mod p, the digits of the solution in base p come one by
-    one: x ≡ C b, then b ← (b − A x)/p. Fractions are recovered from the digits, and the result is
-    returned only if it satisfies the equations.
-    """
-    scales = [
-        lcm(b.denominator, *(v.denominator for v in row.values()))
-        for row, b in zip(rows, right, strict=True)
-    ]
-    whole = [{j: int(v * s) for j, v in row.items()} for row, s in zip(rows, scales, strict=True)]
-    target = [int(b * s) for b, s in zip(right, scales, strict=True)]
-    for prime in PRIMES:
-        matrix = np.zeros((len(whole), len(whole)), np.int64)
-        for i, row in enumerate(whole):
-            for j, value in row.items():
-                matrix[i, j] = value % prime
-        inverse = inverse_modulo(matrix, prime)
-        if inverse is not None:
-
-            def digits(
-                rest: Sequence[int], prime: int = prime, inverse: np.ndarray = inverse
-            ) -> list[int]:
-                return times(inverse, np.array(rest, np.int64), prime).tolist()
-
-            return lifted(whole, target, digits, prime)
-    raise ArithmeticError("the equations do not have exactly one solution")
 
 
 def lifted(

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from heapq import heapify, heappop, heappush
 from math import gcd, lcm
 
 from clew.machines.exact.graphs import components
-from clew.machines.exact.lifting import lifted_solution
 from clew.machines.exact.modular import modular_solution
 
 Number = Fraction | int
 SparseRow = Mapping[int, Number]
-DENSE_BELOW = 40
-"""Smaller components are eliminated outright; larger ones are solved modulo a prime and lifted."""
-LARGE = 60
-"""The same for systems that may have many solutions or none."""
 
 
 def fixed_point(constants: Sequence[Fraction], terms: Sequence[SparseRow]) -> list[Fraction]:
@@ -41,78 +35,23 @@ def fixed_point(constants: Sequence[Fraction], terms: Sequence[SparseRow]) -> li
             | {place[j]: -Fraction(k) for j, k in terms[i].items() if j in place and j != i}
             for i in component
         ]
-        small = len(component) < DENSE_BELOW
-        values = _eliminated(rows, known) if small else lifted_solution(rows, known)
-        for i, value in zip(component, values, strict=True):
-            solution[i] = value
+        values = solve(rows, known)
+        if values is None or len(values) < len(rows):
+            raise ArithmeticError("the equations do not have exactly one solution")
+        for i, number in place.items():
+            solution[i] = values[number]
     return solution
-
-
-def _eliminated(rows: Sequence[SparseRow], right: Sequence[Fraction]) -> list[Fraction]:
-    answer = solve(rows, right)
-    if answer is None or len(answer) < len(rows):
-        raise ArithmeticError("the equations do not have exactly one solution")
-    return [answer[j] for j in range(len(rows))]
 
 
 def solve(rows: Sequence[SparseRow], right: Sequence[Number]) -> dict[int, Fraction] | None:
     """A solution of Σ_j rows_i[j] · x_j = right_i, or None. Unknowns left free are not listed.
 
-    Rows are kept in whole numbers without a common factor. The next pivot is taken from the
-    shortest row that is left, which keeps sparse systems sparse.
+    That there is none is said where it is so modulo two primes: it is all but certain, and no
+    claim rests on it.
     """
     system = [_whole({**row, -1: value}) for row, value in zip(rows, right, strict=True)]
-    if len(system) >= LARGE:
-        known = [row.pop(-1, 0) for row in system]
-        return modular_solution(system, known)
-    using: dict[int, set[int]] = {}
-    for i, row in enumerate(system):
-        for j in row:
-            using.setdefault(j, set()).add(i)
-    left = set(range(len(system)))
-    shortest = [(len(row), i) for i, row in enumerate(system)]
-    heapify(shortest)
-    order: list[tuple[int, int]] = []
-    while shortest:
-        length, i = heappop(shortest)
-        if i not in left or length != len(system[i]):
-            continue  # an entry from before the row changed
-        left.discard(i)
-        unknowns = [j for j in system[i] if j != -1]
-        if not unknowns:
-            if system[i].get(-1):
-                return None
-            continue
-        pivot = min(unknowns, key=lambda j: len(using[j]))
-        order.append((pivot, i))
-        for k in list(using[pivot] & left):
-            _cancel(system, using, k, i, pivot)
-            heappush(shortest, (len(system[k]), k))
-    return _substituted(system, order)
-
-
-def _cancel(
-    system: list[dict[int, int]], using: dict[int, set[int]], k: int, i: int, pivot: int
-) -> None:
-    """Take a multiple of row i from row k, so that the pivot goes."""
-    row, mixed = system[k], _without(pivot, system[k], system[i])
-    for j in row.keys() - mixed.keys():
-        using[j].discard(k)
-    for j in mixed.keys() - row.keys():
-        using.setdefault(j, set()).add(k)
-    system[k] = mixed
-
-
-def _substituted(system: list[dict[int, int]], order: list[tuple[int, int]]) -> dict[int, Fraction]:
-    """Backwards; unknowns without a pivot are zero."""
-    solution: dict[int, Fraction] = {}
-    for pivot, i in reversed(order):
-        row = system[i]
-        known = Fraction(row.get(-1, 0)) - sum(
-            value * solution.get(j, 0) for j, value in row.items() if j not in (-1, pivot)
-        )
-        solution[pivot] = known / row[pivot]
-    return solution
+    known = [row.pop(-1, 0) for row in system]
+    return modular_solution(system, known)
 
 
 def _whole(row: SparseRow) -> dict[int, int]:
@@ -139,26 +78,28 @@ def _shortest(row: Mapping[int, int]) -> dict[int, int]:
 class Span:
     """A subspace of ℚⁿ that grows by vectors of whole numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, vectors: Iterable[Mapping[int, int]] = ()) -> None:
         self._rows: dict[int, dict[int, int]] = {}
+        for vector in vectors:
+            self.add(vector)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def add(self, vector: Mapping[int, int]) -> bool:
         """Widen the span by a vector; False if it lay in it already."""
-        rest = self._reduced(dict(vector))
+        rest = self.rest(vector)
         if not rest:
             return False
         self._rows[min(rest)] = rest
         return True
 
     def __contains__(self, vector: Mapping[int, int]) -> bool:
-        return not self._reduced(dict(vector))
+        return not self.rest(vector)
 
-    def _reduced(self, vector: dict[int, int]) -> dict[int, int]:
-        """What is left of a vector after taking multiples of the rows off it."""
-        settled = -1
+    def rest(self, vector: Mapping[int, int]) -> dict[int, int]:
+        """What is left of a multiple of a vector after taking multiples of the rows off it."""
+        vector, settled = dict(vector), -1
         while True:
             pivot = min((j for j in vector if j > settled and j in self._rows), default=None)
             if pivot is None:

@@ -1,4 +1,4 @@
-"""Large sparse systems: eliminated modulo a prime, lifted p-adically, checked exactly.
+"""Sparse systems: eliminated modulo a prime, lifted p-adically, checked exactly.
 
 Elimination in whole numbers makes long numbers of short ones. Modulo a prime they stay short, and
 which rows and unknowns make a regular square system can be read off; its solution is lifted
@@ -23,11 +23,7 @@ DENSE = 20_000_000
 
 
 def modular_solution(rows: Sequence[Row], right: Sequence[int]) -> dict[int, Fraction] | None:
-    """A solution of Σ_j rows_i[j] · x_j = right_i, or None; unknowns left free are not listed.
-
-    That there is none is said where it is so modulo two primes: it is all but certain, and no
-    claim rests on it.
-    """
+    """A solution of Σ_j rows_i[j] · x_j = right_i; None if there is none modulo two primes."""
     for prime in PRIMES[:2]:
         elimination = Elimination(rows, right, prime)
         if not elimination.consistent:

@@ -100,7 +100,7 @@ class Filter:
         if self.finite:
             return f"{len(self.cells):,} posterior{'s' * (len(self.cells) != 1)}"
         shown = ", ".join(map(str, self.growth[:12]))
-        return f"not finite within {len(self.cells):,} posteriors; new at each depth: {shown}, …"
+        return f"more than {len(self.cells):,} posteriors ({shown}, … new ones after each step)"
 
 
 def grouped(values: Iterable[Hashable]) -> list[list[int]]:
