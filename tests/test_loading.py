@@ -59,7 +59,11 @@ def test_what_is_right_is_loaded() -> None:
         ({"ready": 1}, "ready=1 is not valid; it must be true or false"),
         ({"parts": 3}, "parts=3 is not valid; it must be a list"),
         ({"parts": [{"size": 1}, 3]}, "parts[1]=3 is not valid; it must be a table"),
-        ({"parts": [{"size": 1.0}]}, "parts[0].size=1.0 is not valid; it must be a whole number"),
+        (
+            {"parts": [{"size": 1e6}]},
+            "parts[0].size=1000000.0 is not valid; it must be a whole number: write 1000000",
+        ),
+        ({"parts": [{"size": 1.5}]}, "parts[0].size=1.5 is not valid; it must be a whole number"),
         ({"parts": [{"size": -1}]}, "size=-1 is not valid; it must be at least 0"),
         ({"parts": [{}]}, "parts[0].size is missing"),
         (

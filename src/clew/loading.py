@@ -22,6 +22,7 @@ from clew.validate import BadInput, known_names
 
 T = TypeVar("T")
 Hook = Callable[[object, type], object]
+WHOLE = "a whole number"
 
 
 def load(data: object, kind: type[T], name: str) -> T:
@@ -67,8 +68,11 @@ def _explained(error: BaseException, kind: type, name: str, path: str) -> BaseEx
                 path += f"[{note.index}]" if isinstance(note.index, int) else f".{note.index}"
         return _explained(first, kind, name, path)
     if isinstance(error, _Mistyped):
-        field = path or name
-        return BadInput(f"{field}={error.value!r} is not valid; it must be {error.valid}")
+        field, value = path or name, error.value
+        written = ""
+        if error.valid == WHOLE and isinstance(value, float) and value.is_integer():
+            written = f": write {int(value)}"  # as 1e6 is none in TOML
+        return BadInput(f"{field}={value!r} is not valid; it must be {error.valid}{written}")
     if isinstance(error, _Unknown):
         try:
             fields = [field.name for field in dataclasses.fields(kind)]
@@ -137,7 +141,7 @@ def _made() -> cattrs.Converter:
     for kind, hook in (
         (str, _only("text", str)),
         (bool, _only("true or false", bool)),
-        (int, _only("a whole number", int)),
+        (int, _only(WHOLE, int)),
         (float, _only("a number", int, float)),
     ):
         made.register_structure_hook(kind, hook)

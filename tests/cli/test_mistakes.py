@@ -46,6 +46,12 @@ FILES = {
     "knob.toml": f"{BLOCK}knobs = {{lr = 1e-3}}\n",
     "rate.toml": f"{BLOCK}knobs = {{learning_rate = -1}}\n",
     "setting.toml": f"{BLOCK}settings = {{envs = 0}}\n",
+    "whole.toml": BLOCK.replace("100_000", "1e6"),
+    "plural.toml": f'{BLOCK}bonus = "e3b"\n',
+    "again.toml": BLOCK.replace('"GRU"', '"GRU", "GRU"'),
+    "none.toml": BLOCK.replace('"GRU"', ""),
+    "maze.py": "import gymnasium\nnumber = 5\n\n\nclass endless(gymnasium.Env):\n"
+    "    observation_space = action_space = gymnasium.spaces.Discrete(2)\n",
     "many.toml": f"{BLOCK}seeds = 100_000\n",
     "module.toml": f'modules = ["not_there"]\n{BLOCK}',
     "broken.py": "import not_there\n",
@@ -56,6 +62,8 @@ FILES = {
     "words.csv": f"{HEADER}maze,GRU,none,0,good\n",
     "large.csv": f"{HEADER}maze,GRU,none,0,250\n",
     "same_seed.csv": f"{HEADER}maze,GRU,none,0,0.1\nmaze,GRU,none,0,0.2\n",
+    "semicolons.csv": "environment;agent;bonus;seed;score\nmaze;GRU;none;0;0,5\n",
+    "short.csv": f"{HEADER}maze,GRU,none,0,0.1\nmaze,GRU,none,1\n",
     "nothing.csv": "",
     "header.csv": HEADER,
     "binary.csv": bytes(range(256)),
@@ -109,6 +117,23 @@ MISTAKES = {
         "Gymnasium has no environment 'CartPole-v9' .*did you mean 'CartPole-v1'",
     "train gymnasium:No-v0 --reward native --architecture GRU --steps 100000":
         "Gymnasium has no environment 'No-v0' .*write gymnasium:PACKAGE:No-v0",
+    "train CartPole-v1 --reward native --architecture GRU --steps 100000":
+        "unknown environment 'CartPole-v1'; .*; one .* is written gymnasium:CartPole-v1, one",
+    "train my_maze --reward native --architecture GRU --steps 100000":
+        "unknown environment 'my_maze'; .* gymnasium:ID, one of yours module:function",
+    "train gymnasium: --reward native --architecture GRU --steps 100000":
+        "'gymnasium:' names no environment; write gymnasium:CartPole-v1",
+    "train gymnasium:CartPole-v1 --reward native --architecture GRU --steps 100000"
+    " --environment-options size=5":
+        "gymnasium:CartPole-v1 cannot be made .*'size'.*; environment_options are its arguments",
+    "train maze.py:make --reward native --architecture GRU --steps 100000":
+        r"'maze.py:make' cannot be imported .*; write maze:make, with a module",
+    "train maze:number --reward native --architecture GRU --steps 100000":
+        "'maze:number' is not a function; name one that makes a gymnasium.Env",
+    "train gymnasium:Pendulum-v1 --reward native --architecture GRU --steps 100000":
+        "actions of gymnasium:Pendulum-v1 are Box.*; .*so wrap the environment",
+    "train maze:endless --reward native --architecture GRU --steps 100000":
+        "maze:endless has no time limit, .*; state one with the option max_episode_steps",
     "train not_there:make --reward native --architecture GRU --steps 100000":
         "'not_there:make' cannot be imported .*; write module:function",
     f"{TRAIN} --reward dence": "rewards='dence' is not valid; choose .*did you mean 'dense'",
@@ -117,9 +142,13 @@ MISTAKES = {
     f"{TRAIN} --environment-options k=two": "k='two' is not valid; it must be a whole number",
     f"{TRAIN} --environment-options k": "environment_options='k' is not valid; write name=value",
     "bench train --architectures GRUU": "unknown architecture 'GRUU'; .*did you mean 'GRU'",
+    "list worlds": r"there is no 'worlds' to list \(did you mean 'environments'\?\); `clew list`",
+    "list memory": r"there is no 'memory' to list \(did you mean 'architectures'\?\); `clew list`",
     "list GRUU": r"there is no 'GRUU' to list \(did you mean 'GRU'\?\); `clew list` shows all",
     "classify TinyReproduse": "'TinyReproduse' is neither a file nor .*did you mean 'TinyRepro",
-    "classify file": "line 1, column 1: .*; expected a .POMDP file",
+    "classify file": "file, line 1, column 1: .*; expected a .POMDP file",
+    "classify good.toml": "good.toml, line 2, column 3: this is no JSON: .*; found",
+    "classify CartPole-v1": "'CartPole-v1' is neither a file nor a name; .*, or gymnasium:ID",
     "new wrld x": "kind='wrld' is not valid; choose 'world', 'memory', 'bonus' or 'suite'",
     "new world é": "name='é' is not valid; write letters and digits",
     "new world class": "name='class' would need a module 'class', .*; choose another name",
@@ -128,6 +157,13 @@ MISTAKES = {
     # suites
     "run nothing": r"suite='nothing' is not valid; choose 'demo'.*or the path of a \.toml file",
     "run Demo": "suite='Demo' is not valid; .*did you mean 'demo'",
+    "run good": r"suite='good' is not valid; .*did you mean 'good.toml'",
+    "run good.csv": "'good.csv' is not a suite, which is a .toml file; .*`clew report FILE` reads",
+    "run whole.toml": "whole.toml: block 1: steps=1000000.0 is not valid; it .*: write 1000000",
+    "run plural.toml": "plural.toml: block 1: .*'bonus'; .*did you mean 'bonuses'",
+    "run again.toml": "again.toml: block 1: architectures=.* is not valid; it has an entry twice",
+    "run none.toml": r"none.toml: block 1: architectures=\[\] .*; it must have at least one",
+    "run good.toml --seeds 3": "clew run has no flag '--seeds'; `clew run --help` lists them",
     "run absent.toml": r"'absent.toml' is not a file; name a \.toml file, or 'demo'",
     "run other": r"'other' is not a file; name a \.toml file",
     "run syntax.toml": r"syntax.toml is not valid TOML: .*line 1, column 10\); mend that line",
@@ -165,6 +201,7 @@ MISTAKES = {
     "status old": "'old' is a store of layout 0, and this .* reads layout 1; use the version that",
     "show x": "'results' does not exist; name the folder of a store",
     "show x --store out/demo": "there is no run 'x' in 'out/demo', which is empty; `clew run`",
+    "show x --gif play.mp4": "--gif: 'play.mp4' does not end in .gif; name such a file",
     "show x --episodes -1": "episodes=-1 is not valid; it must be a whole number of at least 0",
     "report out/demo": "'out/demo' holds no runs yet, .*; `clew run` or `clew train` makes some",
     "merge absent here": "'absent' does not exist; name the folder of a store",
@@ -190,6 +227,11 @@ MISTAKES = {
     "report lines.jsonl": "'lines.jsonl', line 1 is no JSON object; one a line is expected",
     "report good.csv --score-range 5 1": "--score-range '5 1' is not valid; write LOW HIGH",
     "report good.csv --against papre": "against='papre' is not valid; give 'paper'",
+    "report good.csv --out page.pdf": "--out: 'page.pdf' does not end in .html; name such a file",
+    "report papers": r"'papers' does not exist \(did you mean 'paper'\?\); name a store",
+    "report semicolons.csv": "'semicolons.csv' is separated by semicolons, .*; save it with commas",
+    "report short.csv": "'short.csv', line 3: 4 cells, but the header has 5; put cells",
+    "report good.toml": r"'good.toml' is no \.csv, .*; save the results as one",
     "report good.csv --out other": "'other' cannot be written .*; it is a folder: name a file",
     "report good.csv --out file/x.html": "'file' cannot be .*; a file is where a folder should",
     "report good.csv --json good.csv": "--json: 'good.csv' does not end in .json; name",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -182,3 +184,9 @@ def _corners(image: Image.Image) -> list[object]:
         image.seek(index)
         found.append(image.convert("RGB").getpixel((BORDER // 2, BORDER // 2)))
     return found
+
+
+def test_it_needs_no_extra() -> None:
+    """`pandas` stands for what the extra `report` brings."""
+    without = "import sys; sys.modules['pandas'] = None; import clew.cli.film"
+    subprocess.run([sys.executable, "-c", without], check=True)

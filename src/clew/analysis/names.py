@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from clew.envs import display
+from clew.labels import BONUSES, GIVEN, MEMORYLESS, NONE, bonus_label
 
-MEMORYLESS = "Memoryless"
-"""The lower control: no memory."""
-GIVEN = "Given"
-"""The upper control: no memory either, but it is given what a perfect one would hold."""
-NONE = "none"
-"""The arm without a bonus, which every gain is measured against."""
+__all__ = [
+    "ARCHITECTURES",
+    "BONUSES",
+    "GIVEN",
+    "LEARNT",
+    "MEMORYLESS",
+    "NONE",
+    "REWARDS",
+    "bonus_label",
+    "file_name",
+    "ordered",
+    "task_label",
+]
 
 ARCHITECTURES = ("GRU", "LSTM", "RetNet", "GatedDeltaNet", "Mamba-2", MEMORYLESS, GIVEN)
-BONUSES = {
-    NONE: "none", "e3b": "E3B", "noveld": "NovelD", "ride": "RIDE", "rnd": "RND", "icm": "ICM"
-}  # fmt: skip
 REWARDS = ("sparse", "penalty", "aligned", "distractor", "dense", "native")
 LEARNT = 0.6
 """Tail mean above which a seed counts as having learnt a task with a chance floor of 0.5."""
@@ -30,11 +35,6 @@ def ordered(names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
     """Without repetition: those known first, in their order, then the others."""
     found = set(names)
     return (*(n for n in known if n in found), *sorted(found - set(known)))
-
-
-def bonus_label(bonus: str) -> str:
-    """'E3B' for 'e3b'; others as they are."""
-    return BONUSES.get(bonus, bonus)
 
 
 def task_label(environment: str, reward: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from textwrap import wrap
 
 from rich.markup import escape
 from rich.table import Table
@@ -119,9 +120,20 @@ def _table(title: str, found: Forecast) -> Table:
     for column in shown:
         table.add_column(column, justify="right", no_wrap=True)
     for task in [*found.tasks, total] if len(found.tasks) > 1 else found.tasks:
-        name = task.task if len(task.task) <= LONGEST else task.task.replace("[", "\n  [", 1)
-        table.add_row(escape(name), *map(_cells(task).__getitem__, shown))
+        table.add_row(escape(_in_lines(task.task)), *map(_cells(task).__getitem__, shown))
     return table
+
+
+def _in_lines(task: str) -> str:
+    """Its options below a long name, none of them cut in two."""
+    name, bracket, options = task.partition("[")
+    if len(task) <= LONGEST:
+        return task
+    below = wrap(
+        bracket + options.replace(",", ", "), LONGEST + 6, initial_indent="  ",
+        subsequent_indent="   ", break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return "\n".join([name, *below])
 
 
 def _cells(task: TaskForecast) -> dict[str, str]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from clew.analysis.names import GIVEN, MEMORYLESS, NONE, bonus_label
 from clew.envs import Environment
 from clew.envs.canvas import GREEN, INK, PAPER, RED, write_gif
+from clew.labels import GIVEN, MEMORYLESS, NONE, bonus_label
 from clew.learner.playing import Episode, actor_from_arrays, play_episodes
 from clew.store.canonical import JsonObject
 from clew.suite import from_config

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.registry import Entry, Registry
 from clew.source import calls
-from clew.validate import one_of
+from clew.validate import BadInput, one_of
 
 if TYPE_CHECKING:
     from clew.envs.base import Environment
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Environment]")
 
 
+HOSTED = "; one of Gymnasium's is written gymnasium:{name}, one of yours module:function"
+
+
 class _Environments(Registry["Environment"]):
     """The worlds by name; and every Gymnasium environment, whose names have a colon."""
 
     def __getitem__(self, name: str) -> Entry[Environment]:
         if hosted(name):
             return Entry(name, "clew.envs.hosted.host:host")
-        return super().__getitem__(name)
+        try:
+            return super().__getitem__(name)
+        except BadInput as unknown:
+            raise BadInput(f"{unknown}{HOSTED.format(name=_id(name))}") from None
 
     def make(self, name: str, /, **options: object) -> Environment:
         if hosted(name):
@@ -67,6 +74,11 @@ def make(name: str, /, *, knowledge: object = False, **options: object) -> Envir
 def hosted(name: str) -> bool:
     """Whether it names a Gymnasium environment: `gymnasium:ID`, or `module:function`."""
     return ":" in name
+
+
+def _id(name: str) -> str:
+    """The name, if it looks like one of Gymnasium's."""
+    return name if re.search(r"-v\d+$", name) else "ID"
 
 
 def register(name: str, **preset: object) -> Callable[[F], F]:

@@ -30,10 +30,16 @@ def find_suite(name: str) -> Suite:
     if path.suffix == ".toml" or path.exists():
         if not path.is_file():
             raise BadInput(f"{name!r} is not a file; name a .toml file, or {listing(names())}")
+        if path.suffix in (".csv", ".tsv", ".jsonl", ".parquet", ".py"):
+            raise BadInput(
+                f"{name!r} is not a suite, which is a .toml file; `clew new suite NAME` writes "
+                "one, and `clew report FILE` reads results"
+            )
         from clew.suite.toml import read_suite
 
         return read_suite(path)
+    here = [str(each) for each in path.parent.glob("*.toml")]
     raise BadInput(
         f"suite={name!r} is not valid; choose {listing(names())}, or the path of a .toml file"
-        f"{hint(name, names())}"
+        f"{hint(name, names()) or hint(path.with_suffix('.toml'), here)}"
     )

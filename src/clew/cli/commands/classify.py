@@ -34,7 +34,7 @@ from clew.machines.deciding.contrasts import Contrast, confused, contrasts
 from clew.machines.deciding.examine import Examination, machine_summary
 from clew.machines.draw import STRIPS, draw_histories, to_file
 from clew.machines.formats import read
-from clew.machines.formats.text import Limits
+from clew.machines.formats.text import Limits, ParseError
 from clew.machines.model.ends import with_end
 from clew.machines.model.pomdp import End
 from clew.validate import BadInput, hint, listing, one_of, printable
@@ -113,7 +113,10 @@ def load(
     if Path(what).is_file():
         if options:
             raise BadInput(f"{what!r} is a file, which has no options; leave out --options")
-        model = read(what, Limits(renormalise=renormalise))
+        try:
+            model = read(what, Limits(renormalise=renormalise))
+        except ParseError as error:
+            raise BadInput(f"{what}, {error}") from None
         if renormalise and Path(what).suffix.lower() != ".pomdp":
             raise BadInput(f"--renormalise is for .POMDP files; {what!r} is not one")
         return model
@@ -128,7 +131,8 @@ def load(
         return from_env(envs.make(what, **options), None, **named)
     valid = [*gallery.names(), *envs.names()]
     raise BadInput(
-        f"{what!r} is neither a file nor a name; choose {listing(valid)}{hint(what, valid)}"
+        f"{what!r} is neither a file nor a name; choose {listing(valid)}, or gymnasium:ID"
+        f"{hint(what, valid)}"
     )
 
 

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from clew.cli.parsing import Listable  # slow to import, and not needed for an overview
 
 EVERYTHING = "all"
+ALSO = {
+    "world": "environments", "worlds": "environments", "envs": "environments",
+    "memory": "architectures", "memories": "architectures", "agents": "architectures",
+}  # fmt: skip
+"""What a kind is called elsewhere."""
 
 
 @register("list")
@@ -41,7 +46,7 @@ def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
     rewards = dict.fromkeys(variant for it in entries for variant in it.rewards)
     names = [it.name for it in entries]
     if what not in (EVERYTHING, *kinds, *names, *rewards):
-        near = hint(what, (*names, *rewards, *kinds))
+        near = hint(ALSO.get(what.lower(), what), (*names, *rewards, *kinds))
         raise BadInput(f"there is no {what!r} to list{near}; `clew list` shows all names")
     if json:
         print(dumps(as_plain(entries, what), indent=1, default=str))

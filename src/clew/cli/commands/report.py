@@ -23,7 +23,7 @@ from clew.cli.results_source import (
 )
 from clew.store import Store
 from clew.store.atomic import write
-from clew.validate import BadInput
+from clew.validate import BadInput, hint
 
 if TYPE_CHECKING:
     from clew.analysis import Statistics, StoreContents, TableContents
@@ -79,6 +79,13 @@ def report(
             raise BadInput("`clew report paper` takes --out only; results/runs.csv has every run")
         show_reproduction(console, out)
         return
+    if not source.exists() and (meant := hint(source, [PAPER])):
+        raise BadInput(f"{str(source)!r} does not exist{meant}; name a store, a file or `paper`")
+    if out is not None and out.suffix.lower() not in ("", ".html", ".htm"):
+        raise BadInput(
+            f"--out: {str(out)!r} does not end in .html; name such a file: a browser prints it as "
+            "a PDF, and `clew export` writes tables and figures"
+        )
     options = TableOptions(baseline, lower, upper, score_range)
     notes: list[str] = []
     if json is not None:

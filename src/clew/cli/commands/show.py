@@ -50,6 +50,8 @@ def show(
         json: Print one JSON object.
     """
     whole_number("episodes", episodes, 0)
+    if gif is not None and gif.suffix.lower() != ".gif":
+        raise BadInput(f"--gif: {str(gif)!r} does not end in .gif; name such a file")
     opened = Store(store, read_only=True)
     folder = find_run(opened, run)
     found = inspect_run(folder)

@@ -112,6 +112,8 @@ class Recipe:
 
     def _registered(self, options: dict[str, object]) -> Env:
         name = self.name.removeprefix(GYMNASIUM)
+        if not name:
+            raise BadInput(f"{self.name!r} names no environment; write {GYMNASIUM}CartPole-v1")
         try:
             return gymnasium.make(name, max_episode_steps=self.max_episode_steps, **options)  # type: ignore[arg-type]
         except (gymnasium.error.UnregisteredEnv, gymnasium.error.DeprecatedEnv) as error:
@@ -122,7 +124,7 @@ class Recipe:
                 f"when it is imported, write {GYMNASIUM}PACKAGE:{name.rpartition(':')[2]}"
             ) from None
         except Exception as error:
-            raise BadInput(f"{self.name} cannot be made ({error_words(error)})") from error
+            raise _not_made(self.name, error) from error
 
 
 class OneEpisode(gymnasium.Wrapper):
@@ -175,12 +177,16 @@ def imported(target: str) -> Callable[..., Any]:
     try:
         found = attrgetter(attribute)(importlib.import_module(module))
     except Exception as error:
+        meant = f"{module.removesuffix('.py')}:{attribute or 'function'}"
         raise BadInput(
-            f"{target!r} cannot be imported ({error_words(error)}); write module:function, with a "
-            "module that is installed or in this folder"
+            f"{target!r} cannot be imported ({error_words(error)}); write "
+            f"{meant if module.endswith('.py') else 'module:function'}, with a module that is "
+            "installed or in this folder"
         ) from error
     if not callable(found):
-        raise BadInput(f"{target!r} is not a function that makes an environment")
+        raise BadInput(
+            f"{target!r} is not a function; name one that makes a gymnasium.Env and returns it"
+        )
     return found
 
 
@@ -199,4 +205,10 @@ def _called(name: str, function: Callable[..., T], /, *args: object, **options: 
     except BadInput:
         raise
     except Exception as error:
-        raise BadInput(f"{name} cannot be made ({error_words(error)})") from error
+        raise _not_made(name, error) from error
+
+
+def _not_made(name: str, error: Exception) -> BadInput:
+    """An argument that it needs or does not know is an option."""
+    way_out = "; environment_options are its arguments" if isinstance(error, TypeError) else ""
+    return BadInput(f"{name} cannot be made ({error_words(error)}){way_out}")
