@@ -17,7 +17,7 @@ import pytest
 
 from clew.analysis import Results, Statistics, published, published_success
 from clew.analysis.report import compare, compare_with_published, page, write_report
-from clew.analysis.report.proofs import beside
+from clew.analysis.report.proofs import beside, in_words
 from clew.analysis.stats.intervals import Interval
 from clew.analysis.verdict import RULES
 from clew.machines.tasks import TaskSpec, TaskVerdict
@@ -93,6 +93,20 @@ def test_the_proof_stands_beside_the_measurement(small: str) -> None:
     assert "Nothing. Too large." in words
     assert "nothing was expected" in words
     assert "not as expected" not in words
+
+
+@pytest.mark.parametrize(
+    ("witness", "said"),
+    [
+        ("no_machine_encodes", "(no finite machine encodes it)"),
+        ("no_machine_is_perfect", "(no finite machine is perfect)"),
+    ],
+)
+def test_no_more_is_said_of_machines_than_was_proved(witness: str, said: str) -> None:
+    finding = proofs()["MysteryPath-Grid", "sparse"]
+    assert finding.summary is not None
+    summary: Any = {**finding.summary, "witness": {witness: True}}
+    assert f"structurally sparse {said}." in in_words(replace(finding, summary=summary))
 
 
 def test_what_was_not_expected_is_explained() -> None:

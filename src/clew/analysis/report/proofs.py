@@ -164,7 +164,8 @@ def _reward_is(finding: TaskVerdict) -> str:
         count = witness["states"]
         said += f" (a machine of {count:,} state{'s' * (count > 1)} encodes it and is not perfect)"
     elif witness:
-        said += " (no finite machine encodes it)"
+        perfect = "no_machine_is_perfect" in witness
+        said += f" (no finite machine {'is perfect' if perfect else 'encodes it'})"
     return said
 
 
