@@ -6,12 +6,12 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, gallery, with_latent_machine
 from clew.machines.deciding.encodes import encodes
-from clew.machines.exact.numbers import meant_by, rational, simplest
+from clew.machines.exact.numbers import exact_text, meant_by, rational, simplest
 from clew.machines.model.belief import close, filter_machine
 from clew.machines.model.reward_machine import check_propositions
 from clew.validate import BadInput
@@ -153,3 +153,23 @@ def test_labels_follow_names() -> None:
     assert pomdp.observations[o2] == "oG"
     assert product.step(0, o, a, o2) == (1, 1)
     assert product.step(0, o, 1 - a, o2) == (0, 0)
+
+
+@given(st.integers(-30, 30), st.integers(1, 30), st.integers(0, 20_000))
+@settings(max_examples=20)
+def test_a_fraction_of_any_length_is_written_out(top: int, bottom: int, zeros: int) -> None:
+    value = Fraction(top * 10**zeros + 1, 7**zeros * bottom)
+    numerator, _, denominator = exact_text(value).partition("/")
+
+    def read(text: str) -> int:
+        """In parts that Python reads."""
+        sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
+        total = 0
+        for start in range(0, len(digits), 4000):
+            part = digits[start : start + 4000]
+            total = total * 10 ** len(part) + int(part)
+        return sign * total
+
+    assert Fraction(read(numerator), read(denominator or "1")) == value
+    if value.numerator.bit_length() + value.denominator.bit_length() < 10_000:
+        assert exact_text(value) == str(value)

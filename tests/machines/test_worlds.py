@@ -186,3 +186,17 @@ def test_a_gymnasium_environment() -> None:
 def test_mistakes(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         from_env(**arguments)
+
+
+def test_so_many_levels_are_drawn_as_are_asked_for() -> None:
+    options = {"size": 5, "actions": "cardinal"}
+    pomdp = from_env(envs.make("MysteryPath-Grid", **options), draws=6)
+    assert pomdp.draws == 6
+    assert any("drawn 6 times" in note for note in pomdp.notes)
+    assert sum((begin.probability for begin in pomdp.start), Fraction(0)) == 1
+    with pytest.raises(BadInput, match="draws=300"):
+        from_env(envs.make("MysteryPath-Grid", size=6))
+    with pytest.raises(BadInput, match="levels of this world are not drawn"):
+        from_env(envs.make("TinyReproduce", k=2, v=2), draws=5)
+    with pytest.raises(BadInput, match="draws"):
+        from_env(envs.make("MysteryPath-Grid", **options), draws=0)

@@ -20,6 +20,7 @@ from clew.machines.deciding.contrasts import Contrast, future
 from clew.machines.deciding.examine import Examination
 from clew.machines.deciding.potential import CAUTION
 from clew.machines.deciding.spaces import in_words
+from clew.machines.exact.numbers import exact_text
 from clew.machines.model.reward_machine import PomdpRM
 
 ENCODES = "encodes it (pays the same return under every policy)"
@@ -214,5 +215,5 @@ def _states(count: int) -> str:
 
 def _number(value: Fraction) -> str:
     """Exactly, if it is short; `--json` has all of it."""
-    exact = str(value)
+    exact = exact_text(value)
     return exact if len(exact) <= 24 else f"≈ {float(value):.6g}"

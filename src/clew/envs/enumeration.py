@@ -39,6 +39,10 @@ class Enumeration(abc.ABC, Generic[S]):
         """From how many random draws the levels' probabilities are; 0 if they are the world's."""
         return 0
 
+    def with_draws(self, draws: int) -> Enumeration[S]:
+        """The same world, with the levels of so many draws."""
+        raise BadInput(f"draws={draws} is not valid: the levels of this world are not drawn")
+
     @property
     def note(self) -> str:
         """What has to be known beside an answer: signs in `seen`, what is not quite the world."""

@@ -61,7 +61,8 @@ def classify(
 
     Args:
         what: A file (.POMDP, .json), a POMDP of the gallery, or a world of `clew.envs`.
-        options: Options of the POMDP or world, as NAME=VALUE; a world also has reward=, discount=.
+        options: Options of the POMDP or world, as NAME=VALUE; a world also has reward=, discount=,
+            and draws= (how often levels are drawn, where there are too many to take all).
         limit: Most posteriors to enumerate; a belief filter with more counts as not finite.
         json: Print one JSON object instead of words, with exact fractions.
         draw: Files for pictures. .png: the pairs of histories that the answer names, as strips of
@@ -128,7 +129,8 @@ def load(
         return from_env(what, None, **options)
     if what in envs.names():
         named = {key: str(options.pop(key)) for key in ("reward", "discount") if key in options}
-        return from_env(envs.make(what, **options), None, **named)
+        drawn = {"draws": options.pop("draws")} if "draws" in options else {}
+        return from_env(envs.make(what, **options), None, **named, **drawn)
     valid = [*gallery.names(), *envs.names()]
     raise BadInput(
         f"{what!r} is neither a file nor a name; choose {listing(valid)}, or gymnasium:ID"

@@ -35,6 +35,7 @@ from clew.machines.deciding.quotient import compressed_machine
 from clew.machines.deciding.spaces import in_words
 from clew.machines.deciding.structure import rewarded
 from clew.machines.deciding.unencodable import never_perfect
+from clew.machines.exact.numbers import exact_text
 from clew.machines.model.belief import Filter, close
 from clew.machines.model.ends import MEANING
 from clew.machines.model.pomdp import Pomdp
@@ -238,4 +239,4 @@ def _tallies(counted: Profile | None) -> dict[str, dict[str, int]] | None:
 
 
 def _exact(value: Fraction | None) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else exact_text(value)

@@ -50,6 +50,22 @@ def summed(weights: Iterable[tuple[K, Fraction]]) -> dict[K, Fraction]:
     return total
 
 
+def exact_text(value: Fraction) -> str:
+    """`str(value)`, however long: Python refuses whole numbers of more than 4,300 digits."""
+    parts = [_digits(value.numerator)]
+    return "/".join(parts if value.denominator == 1 else [*parts, _digits(value.denominator)])
+
+
+def _digits(number: int) -> str:
+    if number < 0:
+        return f"-{_digits(-number)}"
+    if number.bit_length() < 10_000:
+        return str(number)
+    low_digits = number.bit_length() * 3 // 20  # about half of them
+    high, low = divmod(number, 10**low_digits)
+    return _digits(high) + _digits(low).zfill(low_digits)
+
+
 def is_float(value: object) -> bool:
     """Whether `rational` has to guess what `value` means."""
     return isinstance(value, Real) and not isinstance(value, Rational)

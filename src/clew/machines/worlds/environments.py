@@ -24,7 +24,8 @@ def from_env(
     """Enumerate a world of `clew.envs`, by name or as an object, or a Gymnasium environment.
 
     `latent` maps a state to its named latent variables. A world with an `Environment.enumeration`
-    brings its own, and its `levels`; others need them. A Gymnasium environment may be named too
+    brings its own, and its `levels`; others need them. `draws` is how often levels are drawn, where
+    there are too many to take all. A Gymnasium environment may be named too
     (`gymnasium:ID`); its states are its attributes, or what `state="module:function"` says. See
     `jax_env.from_world` and `gym_env.from_gym` for the other options.
     """
@@ -43,8 +44,9 @@ def from_env(
     world: Environment = envs.make(env) if isinstance(env, str) else env  # type: ignore[assignment]
     known = world.enumeration(priced_events(world, options.get("reward", "sparse")))
     notes: list[str] = []
-    draws = 0
+    draws, asked = 0, options.pop("draws", None)
     if known is not None:
+        known = known if asked is None else known.with_draws(asked)
         latent = latent or known.variables
         options.setdefault("words", known.seen)
         if "levels" not in options:
@@ -56,7 +58,11 @@ def from_env(
             "its own"
         )
     options.setdefault("name", repr(world))
-    pomdp = from_world(world, latent, **options)
+    try:
+        pomdp = from_world(world, latent, **options)
+    except BadInput as error:
+        fewer = f", or draw fewer levels, such as draws={FEW_DRAWS}" if draws > FEW_DRAWS else ""
+        raise BadInput(f"{error}{fewer}") from None
     if outlasts(pomdp, world.horizon):
         notes.append(f"the time limit of {world.horizon:,} steps is left out")
     return dataclasses.replace(pomdp, notes=(*pomdp.notes, *notes), draws=draws)
@@ -77,6 +83,8 @@ def outlasts(pomdp: Pomdp, steps: int) -> bool:
     return True
 
 
+FEW_DRAWS = 300
+"""Levels with which a MysteryPath of 5×5 is decided in half a minute."""
 READING = ("seeds", "reward", "discount", "limit", "name")
 """Options of `from_gym`; all others are the environment's own."""
 TRAINING = ("success_return", "success_key", "obs_scale", "latents", "vector", "max_episode_steps")

@@ -15,6 +15,7 @@ from clew.envs.enumeration import Enumeration, refuse_many
 from clew.envs.worlds.mystery_path.law import LARGEST, LevelKey, level_law
 from clew.envs.worlds.mystery_path.levels import Level
 from clew.envs.worlds.mystery_path.world import MysteryPath, PathState
+from clew.validate import whole_number
 
 DRAWS = 20_000
 HEADINGS = ("north", "west", "south", "east")
@@ -27,6 +28,8 @@ class Paths(Enumeration[PathState]):
     env: MysteryPath
     visits: bool
     """Whether the reward depends on where the episode has been."""
+    asked: int = 0
+    """How often levels are to be drawn; 0 for what suits the grid."""
 
     def levels(self) -> Iterable[tuple[Level, Fraction]]:
         """Sorted, so that equal worlds give equal POMDPs."""
@@ -51,13 +54,17 @@ class Paths(Enumeration[PathState]):
 
     @property
     def draws(self) -> int:
-        """None on a grid that is small enough for the generator's exact law."""
-        return 0 if self.env.size <= LARGEST else DRAWS
+        """None on a grid that is small enough for the generator's exact law, unless asked for."""
+        return self.asked or (0 if self.env.size <= LARGEST else DRAWS)
+
+    def with_draws(self, draws: int) -> Paths:
+        """Fewer levels make fewer states, and a poorer likeness of the world."""
+        return dataclasses.replace(self, asked=whole_number("draws", draws, 1, 10**6))
 
     @property
     def note(self) -> str:
         """Rare levels are missing, and the others are not equally likely."""
-        said = f"levels were drawn {DRAWS:,} times and count as often as they came; rare ones "
+        said = f"levels were drawn {self.draws:,} times and count as often as they came; rare ones "
         return f"{said}are missing" if self.draws else ""
 
     def seen(self, symbol: int) -> str:
