@@ -60,7 +60,8 @@ def test_how_far_it_was_is_told_through_the_store(finished: Path) -> None:
         assert step.seconds > 0
         assert step.left == 0
         assert 0 <= step.success <= 1
-    assert max(news.progress.compiled for news in told if news) > 0.1
+    # a moment, if another test of this process had compiled the same programs
+    assert max(news.progress.compiled for news in told if news) > 0
     assert list(unfinished(Store(finished, read_only=True))) == []
 
 
