@@ -24,7 +24,10 @@ def areas(side: str, task: str, until: int) -> np.ndarray:
     return shares.groupby(curves.seed).mean().to_numpy()
 
 
-@pytest.mark.parametrize(("task", "until"), [("TinyReproduce", 327_680), ("MemoryS7", 401_408)])
+@pytest.mark.parametrize(
+    ("task", "until"),
+    [("TinyReproduce", 327_680), ("MemoryS7", 401_408), ("MysteryPath 4×4", 311_296)],
+)
 def test_the_recorded_curves_are_not_below_the_peers(task: str, until: int) -> None:
     mine, theirs = (areas(side, task, until) for side in ("clew", "sb3-contrib"))
     assert len(mine) == len(theirs) == 5
