@@ -69,6 +69,8 @@ def test_arrays_come_back(tmp_path_factory: Any, arrays: Any, about: Any) -> Non
         assert (back.dtype, back.shape, back.tobytes()) == (
             array.dtype, array.shape, array.tobytes(),
         )  # fmt: skip
+    some = set(list(arrays)[::2])
+    assert read_arrays(path, HEADER, some).keys() == some
     assert verify_arrays(path, HEADER) == digest
     assert path.read_bytes().decode("latin-1").endswith(digest)
 

@@ -6,13 +6,15 @@ The header is the comment at the end of the zip file.
 from __future__ import annotations
 
 import contextlib
+import functools
+import io
 import json
 import math
 import os
 import re
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -36,9 +38,10 @@ _MADE_UP = (
     struct.error, zipfile.BadZipFile,
 )  # fmt: skip
 _READ_HEADER = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
+    (1, 0): (2, np.lib.format.read_array_header_1_0),
+    (2, 0): (4, np.lib.format.read_array_header_2_0),
 }
+"""By version of numpy's format: bytes that say how long the header is, and what reads it."""
 
 
 class ArrayFile(NamedTuple):
@@ -59,9 +62,11 @@ def write_arrays(
     return digest[0]
 
 
-def read_arrays(path: Path, header: Header) -> dict[str, np.ndarray]:
-    """The arrays, if the file is sound and is what it should be."""
-    found = read_any(path)
+def read_arrays(
+    path: Path, header: Header, names: Container[str] | None = None
+) -> dict[str, np.ndarray]:
+    """The arrays, or those of `names`, if the file is sound and is what it should be."""
+    found = read_any(path, names)
     header.expect(path, found.header)
     return found.arrays
 
@@ -77,14 +82,14 @@ def verify_arrays(path: Path, header: Header) -> str:
     return digest
 
 
-def read_any(path: Path) -> ArrayFile:
-    """Whatever a sound file holds."""
+def read_any(path: Path, names: Container[str] | None = None) -> ArrayFile:
+    """Whatever a sound file holds; of its arrays, those of `names` if any are given."""
     with reading(path) as file:
         verify(path, file)
         with _unzipped(path, file) as archive:
             header = _header(path, archive)
             with _explained(path):
-                arrays = dict(_arrays(archive, os.fstat(file.fileno()).st_size))
+                arrays = dict(_arrays(archive, os.fstat(file.fileno()).st_size, names))
                 about = json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else None
                 return ArrayFile(header, arrays, about)
 
@@ -137,8 +142,10 @@ def _check(archive: zipfile.ZipFile, size: int) -> dict[str, tuple[tuple[int, ..
     return {name: (shape, dtype) for name, shape, dtype, _, _ in _opened(archive, size)}
 
 
-def _arrays(archive: zipfile.ZipFile, size: int) -> Iterator[tuple[str, np.ndarray]]:
-    for name, shape, dtype, fortran, member in _opened(archive, size):
+def _arrays(
+    archive: zipfile.ZipFile, size: int, names: Container[str] | None
+) -> Iterator[tuple[str, np.ndarray]]:
+    for name, shape, dtype, fortran, member in _opened(archive, size, names):
         array = np.empty(shape, dtype, "F" if fortran else "C")
         rest = array.ravel("K").view(np.uint8).data if array.nbytes else memoryview(b"")
         while part := member.read(min(len(rest), _PART)):
@@ -148,7 +155,7 @@ def _arrays(archive: zipfile.ZipFile, size: int) -> Iterator[tuple[str, np.ndarr
 
 
 def _opened(
-    archive: zipfile.ZipFile, size: int
+    archive: zipfile.ZipFile, size: int, names: Container[str] | None = None
 ) -> Iterator[tuple[str, tuple[int, ...], np.dtype, bool, IO[bytes]]]:
     """Each array's name, shape, type and order, and its file, of which the values are left to read.
 
@@ -160,16 +167,26 @@ def _opened(
     if sum(info.file_size for info in infos) > size:
         raise ValueError("its parts are longer than the whole")
     for info in infos:
-        if info.filename == ABOUT:
+        name = info.filename.removesuffix(".npy")
+        if info.filename == ABOUT or (names is not None and name not in names):
             continue
         with archive.open(info) as member:
             version = np.lib.format.read_magic(member)
-            shape, fortran, dtype = _READ_HEADER[version](member)
+            length = member.read(_READ_HEADER[version][0])
+            header = length + member.read(int.from_bytes(length, "little"))
+            shape, fortran, dtype = _array_header(version, header)
             if dtype.kind not in _KINDS:
                 raise ValueError(f"{info.filename} is of type {dtype}")
             if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
                 raise ValueError(f"{info.filename} is not as long as its shape {shape} says")
-            yield info.filename.removesuffix(".npy"), shape, dtype, fortran, member
+            yield name, shape, dtype, fortran, member
+
+
+@functools.lru_cache(maxsize=256)  # the arrays of many runs have few shapes
+def _array_header(
+    version: tuple[int, int], header: bytes
+) -> tuple[tuple[int, ...], bool, np.dtype]:
+    return _READ_HEADER[version][1](io.BytesIO(header))
 
 
 def _unzipped(path: Path, file: IO[bytes]) -> zipfile.ZipFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -78,13 +78,13 @@ class RunFolder:
             raise Damaged(self.path / PROVENANCE, "does not say how the run was made")
         return found
 
-    def curve(self) -> dict[str, np.ndarray]:
-        """What the evaluations recorded."""
-        return read_arrays(self.path / CURVE, self._header(CURVE))
+    def curve(self, names: Container[str] | None = None) -> dict[str, np.ndarray]:
+        """What the evaluations recorded: every column, or those of `names`."""
+        return read_arrays(self.path / CURVE, self._header(CURVE), names)
 
-    def diagnostics(self) -> dict[str, np.ndarray]:
-        """What the rollouts recorded."""
-        return read_arrays(self.path / DIAGNOSTICS, self._header(DIAGNOSTICS))
+    def diagnostics(self, names: Container[str] | None = None) -> dict[str, np.ndarray]:
+        """What the rollouts recorded: every column, or those of `names`."""
+        return read_arrays(self.path / DIAGNOSTICS, self._header(DIAGNOSTICS), names)
 
     def agent(self) -> dict[str, np.ndarray] | None:
         """The trained actor's weights, if they were kept."""
