@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.analysis import Results, Statistics, published, published_success
-from clew.analysis.stats.curves import steps_to_sustain
+from clew.analysis.stats.curves import neighbours, steps_to_sustain, thinned
 from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
 from clew.analysis.tables.gains import gain_table
 from clew.analysis.tables.grid import csv_text, tex, word
@@ -121,6 +121,16 @@ def test_sweep_shows_every_coefficient() -> None:
     assert texts(grid)["MPG / sparse", "RetNet", "E3B"] == ["0.561 ± 0.054", "0.000"]
     assert "sweep" in every(Statistics(both))
     assert len(both.usual().runs) == len(runs)
+    assert len(both.usual().usual().runs) == len(runs)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(1, 60))
+def test_thinned_curves_are_means_of_neighbours(values: list[float], points: int) -> None:
+    parts = np.array_split(np.array(values), min(points, len(values)))
+    assert thinned(np.array(values), points) == pytest.approx([part.mean() for part in parts])
+    starts, sizes = neighbours(len(values), points)
+    assert list(sizes) == [len(part) for part in parts]
+    assert starts[-1] + sizes[-1] == len(values)
 
 
 names = st.text(min_size=1, max_size=12)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from clew.analysis.formatting import listed
 from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
+from clew.analysis.stats.curves import neighbours, thinned
 from clew.machines.tasks import TaskSpec
 from clew.metrics import tail_mean
 from clew.store import Damaged, RunFolder, RunState, Store, require, scan
@@ -149,8 +150,9 @@ def _read(run: RunFolder, row: RunState) -> _ReadRun:
         if row.status != "finished":
             return _ReadRun(about, {}, {}, provenance)
         result = require(row.name, "result", row.result, RESULT, row.schema)
-        curve = require(row.name, "curve", run.curve(), CURVE, row.schema)
-        rollouts = require(row.name, "diagnostics", run.diagnostics(), DIAGNOSTICS, row.schema)
+        curve = require(row.name, "curve", run.curve(CURVE), CURVE, row.schema)
+        recorded = run.diagnostics(DIAGNOSTICS)
+        rollouts = require(row.name, "diagnostics", recorded, DIAGNOSTICS, row.schema)
         evaluations = _evaluations(curve, result.pop("events"))
         if "falls" in evaluations:
             about["falls"] = float(tail_mean(np.asarray(evaluations["falls"], float)))
@@ -180,11 +182,9 @@ def _rollouts(diagnostics: Columns) -> Columns:
     _require_rows(found)
     if not len(found["steps"]):
         return {}
-    parts = np.array_split(np.arange(len(found["steps"])), min(POINTS, len(found["steps"])))
-    starts = [part[0] for part in parts]
-    sizes = np.array([len(part) for part in parts])
-    thin = {name: np.add.reduceat(x.astype(float), starts) / sizes for name, x in found.items()}
-    return {**thin, "steps": found["steps"][[part[-1] for part in parts]]}
+    thin = {name: thinned(x.astype(float), POINTS) for name, x in found.items() if name != "steps"}
+    starts, sizes = neighbours(len(found["steps"]), POINTS)
+    return {**thin, "steps": found["steps"][starts + sizes - 1]}
 
 
 def _require_rows(columns: Columns) -> None:

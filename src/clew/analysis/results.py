@@ -9,11 +9,13 @@ not its defaults belong to its name: `MiniGrid-MemoryS13[view=7]`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from clew.analysis.names import GIVEN, MEMORYLESS
 from clew.validate import BadInput, hint, known_names, listing, printable
@@ -25,6 +27,8 @@ NEVER = -1
 """What `first_success` says of a run that never succeeded."""
 Record = dict[str, Any]
 """A row of a table, by column."""
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Environment steps, and what was measured at each."""
 STATUSES = ("finished", "diverged", "failed", "unfinished", "missing", "running")
 
 RUNS = {
@@ -116,15 +120,21 @@ class Results:
         return self.runs[self.runs["status"] == "finished"]
 
     @cached_property
-    def curves(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """By task, the evaluations that have a success."""
+    def curves(self) -> dict[tuple[str, str], dict[tuple[str, str], list[Curve]]]:
+        """By task, then by architecture and bonus: every run's evaluations that have a success."""
         known = self.evaluations[self.evaluations["success"].notna()]
-        return {(str(e), str(r)): rows for (e, r), rows in known.groupby(list(TASK), sort=False)}
+        found: dict[tuple[str, str], dict[tuple[str, str], list[Curve]]] = {}
+        for run, curve in by_run(known, "success"):
+            arms = found.setdefault(run[:2], {})
+            arms.setdefault(run[2:4], []).append(curve)
+        return found
 
     def usual(self) -> Results:
         """Without the runs of a sweep: of every bonus on a task, the λ that most runs have."""
         bonus = [*TASK, "bonus"]
         counted = self.runs.groupby([*bonus, "bonus_coef"], sort=True).size().reset_index(name="n")
+        if not counted.duplicated(bonus).any():
+            return self
         # of equally many, the larger
         kept = counted.sort_values([*bonus, "n", "bonus_coef"]).groupby(bonus).tail(1)
         keys = pd.MultiIndex.from_frame(kept[[*bonus, "bonus_coef"]])
@@ -226,6 +236,13 @@ def _curve(
             f"{describe(pd.Series(unknown[0], index=list(RUN)))}"
         )
     return frame.sort_values([*RUN, "steps"], kind="stable").reset_index(drop=True)
+
+
+def by_run(frame: pd.DataFrame, value: str) -> Iterator[tuple[tuple[Any, ...], Curve]]:
+    """What names each run (`RUN`), and its steps with one column of its curve."""
+    steps, values = (frame[column].to_numpy(float) for column in ("steps", value))
+    for run, at in frame.groupby(list(RUN), sort=True).indices.items():
+        yield cast(tuple[Any, ...], run), (steps[at], values[at])
 
 
 def records(frame: pd.DataFrame) -> list[Record]:

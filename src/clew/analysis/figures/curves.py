@@ -11,6 +11,7 @@ from clew.analysis import names
 from clew.analysis.figures.seeds import beeswarm
 from clew.analysis.figures.style import bonus_style, legend, new, quiet_grid, styled, success_axis
 from clew.analysis.names import NONE, bonus_label
+from clew.analysis.results import by_run
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.curves import aligned, band
 from clew.analysis.stats.task import Task
@@ -109,7 +110,8 @@ def _panel(
 
 def _quartiles(axes: Axes, frame: pd.DataFrame, value: str, among: tuple[str, ...]) -> None:
     for bonus in names.ordered(set(frame["bonus"]), tuple(names.BONUSES)):
-        steps, matrix = aligned(frame[frame["bonus"] == bonus], value)
+        mine = frame[frame["bonus"] == bonus]
+        steps, matrix = aligned([curve for _, curve in by_run(mine, value)])
         low, middle, high = np.nanquantile(matrix, [0.25, 0.5, 0.75], axis=0)
         colour, dash, _ = bonus_style(bonus, among)
         axes.fill_between(steps / 1e6, low, high, color=colour, alpha=0.16, linewidth=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from clew.analysis import names
 from clew.analysis.figures.style import bonus_style
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.curves import band
+from clew.analysis.stats.curves import band, thinned
 from clew.validate import BadInput
 
 POINTS = 120
@@ -36,7 +37,7 @@ def curves_payload(
             arm: dict[str, object] = {"architecture": architecture, "bonus": bonus}
             arm["steps"] = _thin(curve["steps"].to_numpy(), 1)
             for column in ("mean", "low", "high"):
-                arm[column] = _thin(curve[column].clip(0, 1).to_numpy(), 1000)
+                arm[column] = _thin(np.clip(curve[column].to_numpy(), 0, 1), 1000)
             arm["seeds"] = [round(1000 * float(v)) for v in values]
             arms.append(arm)
         found.append({"label": labels[task.environment, task.reward], "arms": arms})
@@ -54,6 +55,5 @@ def _bonus(bonus: str, among: set[str]) -> dict[str, str]:
 
 
 def _thin(values: np.ndarray, scale: int) -> list[int | None]:
-    if len(values) > POINTS:
-        values = np.array([np.mean(part) for part in np.array_split(values, POINTS)])
-    return [round(scale * float(v)) if np.isfinite(v) else None for v in values]
+    scaled = np.rint(scale * thinned(values, POINTS))
+    return [int(v) if math.isfinite(v) else None for v in scaled.tolist()]

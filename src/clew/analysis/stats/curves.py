@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from numpy.typing import NDArray
+from scipy import special
 
-from clew.analysis.results import ARM, RUN, Results
-from clew.analysis.stats.intervals import mean_interval
+from clew.analysis.results import Curve, Results
+from clew.analysis.stats.intervals import LEVEL, mean_interval
 from clew.analysis.stats.task import Values
 from clew.validate import BadInput
 
@@ -50,14 +52,11 @@ def sustained(
     results: Results, environment: str, reward: str, threshold: float
 ) -> dict[tuple[str, str], Sustained]:
     """By (architecture, bonus), for every arm of a task that has curves."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for run, curve in _curves(results, environment, reward).groupby(list(RUN), sort=True):
-        arm = (str(run[2]), str(run[3]))
-        at = steps_to_sustain(
-            curve["steps"].to_numpy(float), curve["success"].to_numpy(float), threshold
-        )
-        found.setdefault(arm, []).append(at)
-    return {arm: _summary(steps) for arm, steps in found.items()}
+    arms = results.curves.get((environment, reward), {})
+    return {
+        arm: _summary([steps_to_sustain(*curve, threshold) for curve in curves])
+        for arm, curves in arms.items()
+    }
 
 
 def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
@@ -66,16 +65,16 @@ def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
     Runs that were evaluated at other steps than the rest are read off at the steps of the first.
     """
     rows = []
-    for arm, curves in _curves(results, environment, reward).groupby(list(ARM), sort=True):
-        steps, matrix = aligned(curves, "success")
+    for (architecture, bonus), curves in results.curves.get((environment, reward), {}).items():
+        steps, matrix = aligned(curves)
         n = np.sum(np.isfinite(matrix), 0)
         mean = np.nanmean(matrix, 0)
         with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
             # where one run alone was evaluated there is no spread, of which numpy warns
             warnings.simplefilter("ignore", RuntimeWarning)
             error = np.nanstd(matrix, 0, ddof=1) / np.sqrt(n) if len(matrix) > 1 else np.nan * mean
-            half = stats.t.ppf(0.975, np.maximum(n - 1, 1)) * error
-        names = {"architecture": arm[2], "bonus": arm[3]}
+            half = special.stdtrit(np.maximum(n - 1, 1), (1 + LEVEL) / 2) * error
+        names = {"architecture": architecture, "bonus": bonus}
         columns = {"steps": steps, "mean": mean, "low": mean - half, "high": mean + half, "n": n}
         rows.append(pd.DataFrame({**names, **columns}))
     if not rows:
@@ -90,13 +89,9 @@ def still_rising(
 
     By a t interval over seeds; False without the curves of two seeds.
     """
-    curves = _curves(results, environment, reward)
-    mine = curves[(curves["architecture"] == architecture) & (curves["bonus"] == bonus)]
-    rises = [
-        _rise(curve["success"].to_numpy(float))
-        for _, curve in mine.groupby(list(RUN), sort=True)
-        if len(curve) > 1
-    ]
+    arms = results.curves.get((environment, reward), {})
+    curves = arms.get((architecture, bonus), [])
+    rises = [_rise(success) for _, success in curves if len(success) > 1]
     return len(rises) > 1 and mean_interval(np.array(rises), (-1.0, 1.0)).low > 0
 
 
@@ -105,17 +100,24 @@ def _rise(success: Values) -> float:
     return float(success[-fifth:].mean() - success[-2 * fifth : -fifth].mean())
 
 
-def aligned(curves: pd.DataFrame, value: str) -> tuple[Values, Values]:
+def aligned(curves: Sequence[Curve]) -> tuple[Values, Values]:
     """Steps, and one row a run; before its first and after its last evaluation a run is NaN."""
-    at = list(curves.groupby(list(RUN), sort=True).indices.values())
-    steps, values = (curves[column].to_numpy(float) for column in ("steps", value))
-    common = steps[max(at, key=len)]
-    matrix = [np.interp(common, steps[i], values[i], left=np.nan, right=np.nan) for i in at]
+    common = max((steps for steps, _ in curves), key=len)
+    matrix = [np.interp(common, *curve, left=np.nan, right=np.nan) for curve in curves]
     return common, np.array(matrix)
 
 
-def _curves(results: Results, environment: str, reward: str) -> pd.DataFrame:
-    return results.curves.get((environment, reward), results.evaluations[:0])
+def thinned(values: Values, points: int) -> Values:
+    """At most so many, each the mean of neighbours."""
+    starts, sizes = neighbours(len(values), points)
+    return np.add.reduceat(values, starts) / sizes
+
+
+def neighbours(rows: int, points: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in at most so many parts, as even as can be: where each begins, and how long it is."""
+    points = min(points, rows)
+    sizes = rows // points + (np.arange(points) < rows % points)
+    return np.cumsum(sizes) - sizes, sizes
 
 
 def _summary(steps: list[float]) -> Sustained:
