@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clew.analysis import Statistics, StoreContents, TableContents
     from clew.probes.stored import ProbedRuns
 
-NEEDS = ("pandas", "scipy", "matplotlib", "jinja2")
+NEEDS = ("pandas", "scipy", "matplotlib", "jinja2", "threadpoolctl")
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 

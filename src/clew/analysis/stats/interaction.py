@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from clew.analysis.names import NONE
 from clew.analysis.stats.anova import Anova, Codes, Design, anova
@@ -103,13 +104,15 @@ def permutation_ps(
     as_large = np.zeros(2)
     # the same labels in another order give the same, but for rounding
     found = (1 - 1e-9) * both(y)
-    for start in range(0, permutations, 4000):
-        size = min(4000, permutations - start)
-        shuffled = np.empty((size, len(y)))
-        for block in np.unique(blocks):
-            inside = np.flatnonzero(blocks == block)
-            shuffled[:, inside] = rng.permuted(np.tile(y[inside], (size, 1)), axis=1)
-        as_large += np.sum(both(shuffled) >= found[:, None], axis=1)
+    # to share such small products among threads takes longer than to compute them
+    with threadpool_limits(1, user_api="blas"):
+        for start in range(0, permutations, 4000):
+            size = min(4000, permutations - start)
+            shuffled = np.empty((size, len(y)))
+            for block in np.unique(blocks):
+                inside = np.flatnonzero(blocks == block)
+                shuffled[:, inside] = rng.permuted(np.tile(y[inside], (size, 1)), axis=1)
+            as_large += np.sum(both(shuffled) >= found[:, None], axis=1)
     of_f, of_ss = (1 + as_large) / (1 + permutations)
     return float(of_f), float(of_ss)
 

@@ -59,6 +59,8 @@ class Welch:
     detectable: float
     """The smallest true difference that seeds with this spread show with 80% probability; 0 where
     neither arm has any spread, NaN for single seeds."""
+    narrow: tuple[float, float] = (math.nan, math.nan)
+    """The 90% interval, of which each end is a one-sided test at 5%."""
 
 
 def without_interval(estimate: float, n: tuple[int, ...], method: str, why: str) -> Interval:
@@ -72,7 +74,7 @@ def mean_interval(values: Values, inside: tuple[float, float] = (0.0, 1.0)) -> I
     mean = float(np.mean(values))
     if n < 2:
         return without_interval(mean, (n,), "t", "one seed says nothing about the spread of seeds")
-    half = t_quantile(n - 1) * float(stats.sem(values))
+    half = t_quantile(n - 1) * standard_error(values)
     return Interval(mean, max(mean - half, inside[0]), min(mean + half, inside[1]), (n,), "t")
 
 
@@ -86,21 +88,17 @@ def welch(bonus: Values, none: Values) -> Welch:
     if np.ptp(bonus) == np.ptp(none) == 0:
         why = "all seeds of both arms are equal"
         return Welch(without_interval(gain, n, "Welch t", why), math.nan, 0.0)
-    test = welch_test(bonus, none)
-    low, high = test.confidence_interval(LEVEL)
-    interval = Interval(gain, max(float(low), -1.0), min(float(high), 1.0), n, "Welch t")
-    error = float(np.hypot(stats.sem(bonus), stats.sem(none)))
-    # the chance of a significant result of the wrong sign is left out: it is below 1e-4
-    detectable = float(special.nctdtrinc(test.df, 1 - POWER, t_quantile(test.df))) * error
-    return Welch(interval, float(test.pvalue), detectable)
-
-
-def welch_test(bonus: Values, none: Values) -> Any:
-    """scipy's, for arms of which one has some spread."""
     with warnings.catch_warnings():
         # one arm may well have equal seeds, of which scipy warns
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
-        return stats.ttest_ind(bonus, none, equal_var=False)
+        test: Any = stats.ttest_ind(bonus, none, equal_var=False)
+    low, high = test.confidence_interval(LEVEL)
+    interval = Interval(gain, max(float(low), -1.0), min(float(high), 1.0), n, "Welch t")
+    error = float(np.hypot(standard_error(bonus), standard_error(none)))
+    # the chance of a significant result of the wrong sign is left out: it is below 1e-4
+    detectable = float(special.nctdtrinc(test.df, 1 - POWER, t_quantile(test.df))) * error
+    narrow = test.confidence_interval(2 * LEVEL - 1)
+    return Welch(interval, float(test.pvalue), detectable, (narrow.low, narrow.high))
 
 
 def half_width(variances: Sequence[float], n: Sequence[int]) -> float:
@@ -113,9 +111,14 @@ def half_width(variances: Sequence[float], n: Sequence[int]) -> float:
     return t_quantile(freedom) * math.sqrt(parts.sum())
 
 
+def standard_error(values: Values) -> float:
+    """Of the mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
 def t_quantile(freedom: float) -> float:
     """Half the width of a two-sided interval, in standard errors."""
-    return float(stats.t.ppf((1 + LEVEL) / 2, freedom))
+    return float(special.stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 def wilson(successes: int, n: int) -> Interval:
