@@ -9,8 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Container
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clew.analysis import Statistics, StoreContents, read_store
@@ -19,7 +21,7 @@ from clew.analysis.results import EVALUATIONS, ROLLOUTS, records
 from clew.cli.commands.report import report
 from clew.cli.training import train_here
 from clew.metrics import tail_mean
-from clew.store import CannotWrite, Store, merge, scan
+from clew.store import CannotWrite, RunFolder, Store, merge, scan
 from clew.suite.launchers import WorkerConfig
 from clew.validate import BadInput
 from tests.cli.conftest import suite
@@ -84,6 +86,26 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert WORLD in page
     assert "trained with device" in page
     assert re.search(r"settings\.steps 32", page)
+
+
+def test_page_and_json_are_made_of_one_reading(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(run: RunFolder, names: Container[str] | None = None) -> dict[str, np.ndarray]:
+        read.append(run.name)
+        return curve(run, names)
+
+    curve = RunFolder.curve
+    monkeypatch.setattr(RunFolder, "curve", counted)
+    page, document = tmp_path / "page.html", tmp_path / "answer.json"
+    report(trained, out=page, json=document, proof_seconds=0)
+    assert len(read) == len(set(read)) == 4
+    both = page.read_text(), document.read_text()
+    report(trained, out=page, proof_seconds=0)
+    report(trained, json=document)
+    assert (page.read_text(), document.read_text()) == both
 
 
 def test_a_full_disk_names_the_page_and_leaves_the_old_one(

@@ -16,7 +16,7 @@ import clew
 from clew.analysis.advice import advice, reason
 from clew.analysis.answer import answers
 from clew.analysis.names import NONE
-from clew.analysis.results import records
+from clew.analysis.results import ARM, records
 from clew.analysis.statistics import Statistics, TaskStatistics
 from clew.analysis.stats.intervals import Interval, mean_interval
 from clew.analysis.stats.task import Task
@@ -104,7 +104,9 @@ def _task(statistics: Statistics, found: TaskStatistics) -> dict[str, object]:
 
 def _arm(statistics: Statistics, task: Task, architecture: str, bonus: str) -> dict[str, object]:
     names = {"architecture": architecture, "bonus": bonus}
-    runs = statistics.usual.only(environment=task.environment, reward=task.reward, **names).finished
+    runs = statistics.usual.finished
+    for column, name in zip(ARM, (task.environment, task.reward, architecture, bonus), strict=True):
+        runs = runs[runs[column] == name]
     seeds = runs.sort_values("seed")[["seed", "tail_mean"]]
     return {
         **names,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
@@ -11,6 +12,7 @@ from clew.probes.predictions import Measurement
 from clew.probes.results import PLANTED, ProbeSummary, QuestionResult
 from clew.store import RunFolder, Store, scan, world_name
 from clew.store.canonical import JsonObject
+from clew.store.state import inspect_run
 
 ROLE = "probe"
 """The file is probe.json, beside the run's own files."""
@@ -66,7 +68,11 @@ def read_probes(run: RunFolder) -> StoredProbes | None:
 def read_all_probes(store: Store) -> ProbedRuns:
     """Every finished run that was probed and still has the same weights."""
     found = []
-    for row in scan(store):
+    for folder in store.folders():
+        # most runs have none, and to examine a run takes longer
+        if not os.path.exists(folder / f"{ROLE}.json"):
+            continue
+        row = inspect_run(folder, deep=False)
         if row.status == "finished":
             run = store.run(row.config)
             stored = read_probes(run)

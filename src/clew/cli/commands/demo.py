@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from clew.cli import QUESTION
-from clew.cli.commands.report import write_page
+from clew.cli.commands.report import read_all, write_page
 from clew.cli.next_steps import shown
 from clew.cli.output import EXIT_FAILED, console_for, say
 from clew.cli.registry import register
@@ -74,7 +74,7 @@ def print_answer(store: Path, out: Path, console: Console) -> None:
     from clew.analysis.figures import save, strips
     from clew.store import Store, scan
 
-    page = write_page(store, None, out / "report.html", console)
+    page = write_page(store, read_all(store, console), out / "report.html", console)
     _, _, picture = save(strips(page.statistics), out / "seeds")
     given = answers(page.statistics)
     for found in page.statistics.tasks:

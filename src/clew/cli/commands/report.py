@@ -87,18 +87,27 @@ def report(
             "a PDF, and `clew export` writes tables and figures"
         )
     options = TableOptions(baseline, lower, upper, score_range)
+    read = read_all(source, console, options, margin)
     notes: list[str] = []
     if json is not None:
-        notes = _write_json(source, json, options, margin, console)
+        notes = _write_json(read, json)
     if json is None or out is not None:
         beside = source.parent if is_file_of_rows(source) else source
         target = out or beside / "report.html"
-        page = write_page(source, against, target, console, proof_seconds, options, margin)
+        page = write_page(source, read, target, console, against, proof_seconds, options)
         say_answer(console, page.statistics)
         size = page.path.stat().st_size / 1e6
         notes = [*page.notes, f"report: {page.path} ({size:.2f} MB)"]
     for note in notes:
         say(console, note)
+
+
+class Read(NamedTuple):
+    """What there is of a store or file."""
+
+    contents: StoreContents | TableContents
+    probed: ProbedRuns
+    statistics: Statistics
 
 
 class Written(NamedTuple):
@@ -110,53 +119,57 @@ class Written(NamedTuple):
     statistics: Statistics
 
 
+def read_all(
+    source: Path, console: Console, options: TableOptions = OF_ROWS, margin: float = MARGIN
+) -> Read:
+    """Read a store or file."""
+    require_extra()
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+        contents = read_source(source, options, bars)
+        probed = read_probes(source)
+        return Read(contents, probed, statistics_of(contents, probed, margin))
+
+
 def write_page(
     source: Path,
-    against: str | None,
+    read: Read,
     out: Path,
     console: Console,
+    against: str | None = None,
     proof_seconds: float = PROOF_SECONDS,
     options: TableOptions = OF_ROWS,
-    margin: float = MARGIN,
 ) -> Written:
-    """Write the page of a store or file."""
-    require_extra()
+    """Write the page of a store or file, of which this was read."""
     from clew.analysis import StoreContents
     from clew.analysis.report import write_report
 
-    with Progress(console=console, transient=True) as bars:
-        ours = read_source(source, options, bars)
+    ours, probed, statistics = read
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
         extras, notes = _compared(
             ours, against, lambda path: read_source(path, _meant_for(path, options), bars)
         )
         extras["notes"] = notes = [*ours.notes, *notes]
-        probed = read_probes(source)
         if isinstance(ours, StoreContents):
             bars.add_task("what the rewards supervise", total=None)
             extras |= _of_store(source, ours, probed, proof_seconds)
         else:
             extras["configuration"] = {"file": str(source)}
         bars.add_task("statistics and pictures", total=None)
-        statistics = statistics_of(ours, probed, margin)
         path = write_report(statistics, out, **extras)
     return Written(path, notes, statistics)
 
 
-def _write_json(
-    source: Path, target: Path, options: TableOptions, margin: float, console: Console
-) -> list[str]:
+def _write_json(read: Read, target: Path) -> list[str]:
     """Print or write the document; notes, and where it is."""
-    require_extra()
     from clew.analysis.as_json import as_json
 
-    with Progress(console=console, transient=True) as bars:
-        ours = read_source(source, options, bars)
-        text = as_json(statistics_of(ours, read_probes(source), margin), ours.notes)
+    notes = read.contents.notes
+    text = as_json(read.statistics, notes)
     if target == STANDARD_OUTPUT:
         print(text)
-        return ours.notes
+        return notes
     write(target, lambda file: file.write(f"{text}\n".encode()))
-    return [*ours.notes, f"answer: {target}"]
+    return [*notes, f"answer: {target}"]
 
 
 def _of_store(store: Path, ours: StoreContents, probed: ProbedRuns, proof_seconds: float) -> Extras:
