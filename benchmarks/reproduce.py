@@ -18,6 +18,7 @@ import argparse
 import csv
 import datetime
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -201,12 +202,17 @@ def add(folder: Path, rows: Table) -> None:
         ("runs.csv", [column for column in numbered[0] if column not in elsewhere]),
         ("curves.csv", curve),
     ):
-        new = not (folder / name).exists()
-        with open(folder / name, "a", newline="") as file:
-            table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-            if new:
-                table.writeheader()
-            table.writerows(numbered)
+        append(folder / name, columns, numbered)
+
+
+def append(path: Path, columns: Sequence[str], rows: Table) -> None:
+    """These columns of the rows, after what the file has."""
+    new = not path.exists()
+    with open(path, "a", newline="") as file:
+        table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        if new:
+            table.writeheader()
+        table.writerows(rows)
 
 
 def with_shared(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

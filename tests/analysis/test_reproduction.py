@@ -146,6 +146,7 @@ def test_the_command(
     printed = capsys.readouterr().out
     assert printed.startswith("Of 11 claims of the paper about success, ")
     assert "E3B lifts RetNet on MysteryPath: HOLDS" in printed
+    assert "P4, On MemoryS13, the bonus makes the cue more decodable: NOT EVALUABLE" in printed
     assert out.stat().st_size > 1000
     assert suffix == ".png" or "three details" in out.read_text(encoding="utf-8")
 

@@ -46,11 +46,11 @@ def seen(auc: float, when: str = FIT, **fields: Any) -> Measurement:
     return Measurement({"environment": "E", "reward": "sparse", **fields}, quantities, when)
 
 
-def published() -> list[Measurement]:
+def published(options: str = "") -> list[Measurement]:
     return [
         seen(
-            WITHOUT[env][architecture] + gain * (bonus == "e3b") + wobble, environment=env,
-            reward=reward, architecture=architecture, bonus=bonus, seed=seed,
+            WITHOUT[env][architecture] + gain * (bonus == "e3b") + wobble,
+            environment=env + options, reward=reward, architecture=architecture, bonus=bonus, seed=seed,
             success=SUCCESS[env][bonus], when=FIT, **CONTROLS[env],
         )
         for (env, reward), gains in GAINS.items()
@@ -67,8 +67,9 @@ def evaluated(
     return evaluate_predictions(Registrations((made,)), observed)
 
 
-def test_the_studys_predictions_meet_the_fate_that_the_study_reports() -> None:
-    found = {each.prediction.name: each for each in evaluated(study(), published())}
+@pytest.mark.parametrize("options", ["", "[show_goal=True]"])
+def test_the_studys_predictions_meet_the_fate_that_the_study_reports(options) -> None:
+    found = {each.prediction.name: each for each in evaluated(study(), published(options))}
     assert {name: each.verdict for name, each in found.items()} == {
         "P1": "miss",
         "P2": "hit",
@@ -83,6 +84,13 @@ def test_the_studys_predictions_meet_the_fate_that_the_study_reports() -> None:
     assert "untrained_auc is 0.960" in found["P4"].reason
     assert found["P6"].parts[0].numbers["pooled"] > 0.3 > found["P6"].parts[0].numbers["within"]
     assert not any(each.late for each in found.values())
+
+
+def test_an_environment_with_options_is_that_variant_only() -> None:
+    where = {"environment": "E[view=7]"}
+    observed = [seen(0.2), seen(0.4, environment="E[view=5]"), seen(0.9, environment="E[view=7]")]
+    (found,) = evaluated([Prediction("A", "High.", "auc", above=0.5, where=where)], observed)
+    assert (found.verdict, found.parts[0].runs) == ("hit", 1)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.floats(0.05, 0.95))

@@ -12,6 +12,7 @@ from rich.console import Console
 from clew.cli.output import say
 from clew.cli.results_source import require_extra
 from clew.store.atomic import write
+from clew.store.names import ARM
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def show_reproduction(console: Console, out: Path | None) -> None:
         known = ", ".join((*PAGES, *PICTURES))
         raise BadInput(f"--out {str(out)!r} is none of {known}; `clew report paper` writes those")
     trained = read_trained(results_folder())
-    for line in _lines(trained):
+    for line in (*_claims_and_arms(trained), *_predictions(), *_where_more_is(trained)):
         say(console, line)
     if out is None:
         return
@@ -45,7 +46,7 @@ def show_reproduction(console: Console, out: Path | None) -> None:
         write(out, lambda file: figure.savefig(file, format=suffix[1:]))
     else:
         grids = [FORMATS[suffix[1:]](grid) for grid in tables(trained)]
-        lines = overview(trained)
+        lines = [*overview(trained), *_predictions()]
         if suffix == ".html":
             lines = [PAGE, *(f"<p>{escape(line)}</p>" for line in lines)]
         text = "\n".join([*lines, "", *grids])
@@ -53,13 +54,12 @@ def show_reproduction(console: Console, out: Path | None) -> None:
     say(console, f"written: {out}")
 
 
-def _lines(trained: Sequence[TrainedArm]) -> Iterator[str]:
+def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     """What came out, every claim, and every arm that was trained to the end."""
     from clew.analysis import formatting
     from clew.analysis.names import bonus_label, task_label
     from clew.analysis.report.comparison import published_summaries
     from clew.analysis.reproduction import CLAIMS, compared, judge, overview
-    from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS
 
     published = published_summaries()
     yield from overview(trained)
@@ -89,13 +89,37 @@ def _lines(trained: Sequence[TrainedArm]) -> Iterator[str]:
         yield "\nControls that the paper does not have (Given: told what a memory should hold)"
         for each in controls:
             yield f"{name[each.arm]:{width}} {_mean_std(each.summary())}  {each.reading}"
+
+
+def _predictions() -> Iterator[str]:
+    """What the study predicted of probes, how that came out for it, and how here."""
+    from clew.analysis.reproduction import results_folder
+    from clew.probes.reproduction import PUBLISHED, evaluate_again, read_measurements
+
+    measured = read_measurements(results_folder())
+    agents = {tuple(one.fields[name] for name in (*ARM, "seed")) for one in measured}
+    yield (
+        f"\nPredictions about what can be decoded from memories (AUC of linear probes), in "
+        f"{len(agents)} agents after half of the study's steps"
+    )
+    for found in evaluate_again(measured):
+        name = found.prediction.name
+        yield f"{name}, {found.prediction.statement.rstrip('.')}: {found.verdict.upper()}"
+        yield f"    published {PUBLISHED[name]}"
+        yield f"    ours      {found.reason}"
+
+
+def _where_more_is(trained: Sequence[TrainedArm]) -> Iterator[str]:
+    from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS
+
     yield (
         "\nReadings: what the paper leaves open; 'defaults' is Clew's own, with the goal hidden. "
         f"{DETAILS}: {DETAILS_OPTIONS}, of E3B. MPG: MysteryPath-Grid. More: docs/reproduction.md."
     )
     yield (
-        f"{len(trained) - len(whole)} more arms and readings were stopped earlier: clew report "
-        "paper --out paper.md has all of them; --out paper.png draws those with 85% of the steps"
+        f"{sum(not each.whole for each in trained)} more arms and readings were stopped earlier: "
+        "clew report paper --out paper.md has all of them; --out paper.png draws those with 85% of "
+        "the steps"
     )
 
 

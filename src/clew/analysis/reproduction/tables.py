@@ -88,7 +88,7 @@ def _claims(judged: Sequence[Judged]) -> Grid:
         ],
         note="Both arms over the same evaluations, so a claim can be judged before the study's "
         "budget is over. 'Hardly' and 'nothing' hold where the interval lies within ±0.1. "
-        f"{DETAILS} stands for {DETAILS_OPTIONS}. Probes (P1 to P6) have not been trained.",
+        f"{DETAILS} stands for {DETAILS_OPTIONS}.",
     )
 
 

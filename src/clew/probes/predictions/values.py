@@ -55,8 +55,16 @@ class Measurement:
         return not any(math.isnan(self.quantities.get(name, math.nan)) for name in quantities)
 
     def matches(self, wanted: Mapping[str, Sequence[Value]]) -> bool:
-        """Whether every field has one of the wanted values."""
-        return all(self.fields.get(name) in values for name, values in wanted.items())
+        """Whether every field has one of the wanted values.
+
+        An environment without options stands for all its variants: `MysteryPath-Grid` for
+        `MysteryPath-Grid[show_goal=True]` too.
+        """
+        return all(
+            self.fields.get(name) in values
+            or (name == "environment" and str(self.fields.get(name)).partition("[")[0] in values)
+            for name, values in wanted.items()
+        )
 
 
 def mean(measurements: Sequence[Measurement], quantity: str) -> float:
