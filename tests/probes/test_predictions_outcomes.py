@@ -50,8 +50,8 @@ def published(options: str = "") -> list[Measurement]:
     return [
         seen(
             WITHOUT[env][architecture] + gain * (bonus == "e3b") + wobble,
-            environment=env + options, reward=reward, architecture=architecture, bonus=bonus, seed=seed,
-            success=SUCCESS[env][bonus], when=FIT, **CONTROLS[env],
+            environment=env + options, reward=reward, architecture=architecture, bonus=bonus,
+            seed=seed, success=SUCCESS[env][bonus], when=FIT, **CONTROLS[env],
         )
         for (env, reward), gains in GAINS.items()
         for architecture, gain in gains.items()
@@ -87,7 +87,7 @@ def test_the_studys_predictions_meet_the_fate_that_the_study_reports(options) ->
 
 
 def test_an_environment_with_options_is_that_variant_only() -> None:
-    where = {"environment": "E[view=7]"}
+    where = {"environment": ("E[view=7]",)}
     observed = [seen(0.2), seen(0.4, environment="E[view=5]"), seen(0.9, environment="E[view=7]")]
     (found,) = evaluated([Prediction("A", "High.", "auc", above=0.5, where=where)], observed)
     assert (found.verdict, found.parts[0].runs) == ("hit", 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -16,7 +15,9 @@ from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS, Trained
 from clew.analysis.stats.intervals import half_width
 
 PUBLISHED = (INK, "D")
-LOOKS = (("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "v"), ("#7a5195", "^"), ("#b8860b", "P"))
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a5195", "#b8860b", "#56b4e9", "#cc79a7")
+MARKS = ("o", "s", "v", "^", "P", "X", "<", ">")
+"""One more than colours, so that both come again together only after 56 readings."""
 FAR = 0.85
 """Share of the study's steps from which an arm is drawn."""
 
@@ -30,7 +31,10 @@ def reproduction(trained: Sequence[TrainedArm]) -> Figure:
     with styled():
         figure = new(6.4, 1.2 + 0.36 * len(arms))
         axes = figure.subplots()
-        looks = dict(zip(readings, itertools.cycle(LOOKS), strict=False))
+        looks = {
+            reading: (COLOURS[i % len(COLOURS)], MARKS[i % len(MARKS)])
+            for i, reading in enumerate(readings)
+        }
         for label, (colour, mark) in {"published": PUBLISHED, **looks}.items():
             axes.plot([], [], mark, color=colour, ms=4, label=label)
         for row, arm in enumerate(arms):
@@ -55,7 +59,8 @@ def _bonus_of(each: TrainedArm) -> str:
     if each.arm[3] == "none":
         return "ours, without a bonus"
     options = each.reading.bonus_options.replace(DETAILS_OPTIONS, DETAILS)
-    return f"ours, {bonus_label(each.arm[3])}: {options or 'as Clew has it'}"
+    knobs = f", {each.reading.knobs}" if each.reading.knobs else ""
+    return f"ours, {bonus_label(each.arm[3])}: {options or 'as Clew has it'}{knobs}"
 
 
 def _point(axes: Axes, y: float, found: ArmSummary, colour: str, mark: str) -> None:
