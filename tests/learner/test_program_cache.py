@@ -24,8 +24,8 @@ jax.monitoring.register_event_listener(
 """
 TRAIN = """
 import hashlib
-from clew.learner import Pack, Settings, execution, to_arrays
-found, compile_program = [], execution.compile_program
+from clew.learner import Pack, Settings, to_arrays, traced
+found, compile_program = [], traced.compile_program
 
 def counted(*args):
     before = len(hits)
@@ -33,7 +33,7 @@ def counted(*args):
     found.append(len(hits) > before)
     return compiled
 
-execution.compile_program = counted
+traced.compile_program = counted
 small = Settings(envs=2, steps=8, chunk=8, chunks_per_batch=2, memory_width=8, encoder_width=8,
                  encoder_hidden=8, eval_every=1, eval_episodes=2)
 pack = Pack.of("TinyReproduce", "dense", "GRU", settings=small)

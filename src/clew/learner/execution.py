@@ -4,8 +4,8 @@
 
 An accelerator trains all runs in one program, vmapped over runs, because one run alone leaves most
 of it idle. On a CPU, vmapping gains nothing: XLA runs such a program on one core, its small matrix
-products one after the other. There the program of a single run is compiled once, and called for run
-after run from as many threads as there are cores.
+products one after the other. There the program of a single run is compiled once, and called for
+several runs at a time.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from clew.learner.program import Program, RunParams
 from clew.learner.program_cache import compile_program
 from clew.learner.run import EvalPeriod, TrainState, init, train_period
 from clew.learner.settings import Knobs
+from clew.learner.traced import compile_traced, structure_of
 
 CompilerOptions = dict[str, str | bool]
 T = TypeVar("T")
 
-# XLA splits long sums and products among the threads that it has, which are as many as cores, so
-# that a run's bytes would depend on the machine and on how many workers share it. With one thread
-# for each program, on which it also runs, they do not; and programs of many small operations are
-# faster. It counts if jax has not been used before this is imported.
-os.environ["NPROC"] = "1"
-jax.config.update("jax_cpu_enable_async_dispatch", False)
+THREADS = 2
+"""Of a process, on a CPU. XLA splits long sums and products among its threads, which would be as
+many as cores: a run's bytes would depend on the machine, and on how many workers share it. With a
+fixed number they do not. One would make all runs of a pack wait for it; more make one run slower,
+since there are more and smaller pieces. It counts if jax has not been used before."""
+os.environ["NPROC"] = str(THREADS)
 
 GPU: CompilerOptions = {
     # Whole loops become CUDA graphs, not only what is inside them: their kernels are so short that
@@ -54,6 +55,10 @@ class Executor(Protocol):
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
+        ...
+
+    def prepare(self, program: Program, runs: RunParams) -> TrainState:
+        """The same, and `advance` compiled."""
         ...
 
     def advance(
@@ -78,6 +83,12 @@ class Vmapped:
         """Every run before its first step."""
         return _init_vmapped()(program, runs)
 
+    def prepare(self, program: Program, runs: RunParams) -> TrainState:
+        """The same, and `advance` compiled."""
+        state = self.begin(program, runs)
+        self.compile(program, runs, state)
+        return state
+
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
@@ -93,11 +104,19 @@ class Vmapped:
 
 
 class PerCore:
-    """The program of one run, called for one run after another on every core."""
+    """The program of one run, called for as many runs at a time as there are threads."""
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
         return on_every_core(init_one(program), runs)
+
+    def prepare(self, program: Program, runs: RunParams) -> TrainState:
+        """`begin`, while another thread compiles `advance`."""
+        with ThreadPoolExecutor(1) as other:
+            compiling = other.submit(_train_one, program)
+            state = self.begin(program, runs)
+            compiling.result()
+        return state
 
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
@@ -150,7 +169,10 @@ def _to_host(leaf: jax.Array) -> np.ndarray:
 @cache
 def init_one(program: Program) -> Callable[[RunParams], TrainState]:
     """Compiled: a run before its first step."""
-    return compile_program(_jit_init(partial(init, program)).lower(run_shapes(program)), None)
+    run = run_shapes(program)
+    state = jax.eval_shape(partial(init, program), run)
+    # It runs once: optimising it takes three times as long as it saves.
+    return compile_traced(partial(init, program), program, (run,), state, cpu_options(0))
 
 
 @cache
@@ -159,9 +181,12 @@ def _train_one(
 ) -> Callable[[RunParams, TrainState], tuple[TrainState, EvalPeriod]]:
     run = run_shapes(program)
     state = jax.eval_shape(partial(init, program), run)
-    lowered = jax.jit(partial(train_period, program), donate_argnums=1).lower(run, state)
+    result = (state, structure_of(EvalPeriod))
     # Beyond the first level LLVM takes a quarter longer, and the program is no faster.
-    return compile_program(lowered, cpu_options(1))
+    options = cpu_options(1)
+    return compile_traced(
+        partial(train_period, program), program, (run, state), result, options, donate=1
+    )
 
 
 def run_shapes(program: Program) -> RunParams:
@@ -174,7 +199,7 @@ def _init_vmapped() -> Wrapped:
     def init_runs(program: Program, runs: RunParams) -> TrainState:
         return jax.vmap(partial(init, program))(runs)
 
-    return _jit_init(init_runs, static_argnums=0)
+    return jax.jit(init_runs, static_argnums=0, compiler_options=cpu_options(0))
 
 
 @cache
@@ -186,11 +211,6 @@ def _train_vmapped() -> Wrapped:
 
     options = gpu_options()
     return jax.jit(train_runs, static_argnums=0, donate_argnums=2, compiler_options=options)
-
-
-def _jit_init(function: Callable[..., TrainState], static_argnums: int | None = None) -> Wrapped:
-    # It runs once: optimising it takes three times as long as it saves.
-    return jax.jit(function, static_argnums=static_argnums, compiler_options=cpu_options(0))
 
 
 def gpu_options() -> CompilerOptions | None:

@@ -63,6 +63,12 @@ class Hosted:
         """Every run before its first step."""
         return on_every_core(init_one(program), runs)
 
+    def prepare(self, program: Program, runs: RunParams) -> TrainState:
+        """The same, and `advance` compiled."""
+        state = self.begin(program, runs)
+        self.compile(program, runs, state)
+        return state
+
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:

@@ -79,6 +79,10 @@ class Pack:
         """Every run before its first step."""
         return self.executor.begin(self.program, self.runs)
 
+    def prepare(self) -> TrainState:
+        """The same, and `advance` compiled."""
+        return self.executor.prepare(self.program, self.runs)
+
     def state_shapes(self) -> TrainState:
         """The shapes and types of such a state, without computing one."""
         return jax.eval_shape(jax.vmap(partial(init, self.program)), self.runs)

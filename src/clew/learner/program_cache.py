@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import threading
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -66,16 +67,43 @@ def prune(folder: Path, largest: int = LARGEST) -> None:
 
 def compile_program(lowered: Lowered, options: dict[str, str | bool] | None) -> Compiled:
     """Compile, or take it from the cache; a damaged entry is removed, so that the next is sound."""
-    with warnings.catch_warnings(record=True) as told:
-        compiled = lowered.compile(compiler_options=options)
-    for warning in told:
-        if DAMAGED in str(warning.message):
-            _remove(str(warning.message))
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
-    return compiled
+    with _WATCH:
+        return lowered.compile(compiler_options=options)
+
+
+class _Watch:
+    """Catches what jax warns of while any thread compiles.
+
+    The list of warnings is the process's, so it is taken when the first thread begins, and given
+    back when the last one ends.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._threads = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._threads == 0:
+                self._caught = warnings.catch_warnings(record=True)
+                self._told = self._caught.__enter__()
+            self._threads += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._threads -= 1
+            if self._threads > 0:
+                return
+            self._caught.__exit__(None, None, None)
+        for warning in self._told:
+            if DAMAGED in str(warning.message):
+                _remove(str(warning.message))
+            else:
+                warnings.warn_explicit(
+                    warning.message, warning.category, warning.filename, warning.lineno
+                )
+
+
+_WATCH = _Watch()
 
 
 def _remove(message: str) -> None:

@@ -51,8 +51,9 @@ def periods(
 ) -> Iterator[Progress]:
     """Train period by period. To resume, give the state after `done` periods."""
     total = periods_in(pack, steps)
-    state = pack.begin() if state is None else state
-    if done < total:
+    if state is None:
+        state = pack.prepare()
+    elif done < total:
         pack.compile(state)
     try:
         for period in range(done + 1, total + 1):

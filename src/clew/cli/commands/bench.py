@@ -99,8 +99,7 @@ def measure(
         env, reward, architecture, bonus, seeds=range(runs), knobs=Knobs(), settings=settings
     )
     began = time.perf_counter()
-    state = pack.begin()
-    pack.compile(state)
+    state = pack.prepare()
     state, record = pack.advance(state)
     jax.block_until_ready(record)
     warm = time.perf_counter() - began
