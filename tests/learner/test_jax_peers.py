@@ -1,14 +1,14 @@
-"""The peers in JAX that `make bench-peers` measures ours beside: they must train, or it is unfair."""
+"""The peers in JAX that `make bench-peers` measures: it is fair only if they train."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import jax
-import jax_peers
 import numpy as np
 import pytest
 
+import jax_peers
 from clew import envs
 from clew.learner import Knobs
 from tests.learner.conftest import small
