@@ -13,7 +13,8 @@ Ours cuts time into chunks of 64 and evaluates after every tenth rollout; the pe
 
 Each side has a process of its own, with as many threads as it takes by itself. They begin one after
 the other, then take turns, and what counts is the median of their turns. A second of the clock is
-worth what else the machine is doing, so steps a second of processor time stand beside it.
+worth what else the machine is doing, so steps a second of processor time stand beside it, and how
+busy other processes were.
 """
 
 from __future__ import annotations
@@ -69,10 +70,12 @@ Train = Callable[[], Done]
 
 
 class Turn(NamedTuple):
-    """Environment steps a second: of the clock, and of the processor."""
+    """Environment steps a second, of the clock and of the processor."""
 
     clock: float
     processor: float
+    others: float
+    """Cores that other processes kept busy meanwhile."""
     done: Done
 
 
@@ -158,11 +161,21 @@ def serve(name: str, seconds: float, pipe: Connection) -> None:
 
 def turn(train: Train, seconds: float) -> Turn:
     """Train for at least so long."""
-    done, clock, processor = Done(0, 0), time.perf_counter(), time.process_time()
-    while done.steps == 0 or time.perf_counter() - clock < seconds:
+    done, began = Done(0, 0), (time.perf_counter(), time.process_time(), busy())
+    while done.steps == 0 or time.perf_counter() - began[0] < seconds:
         done = Done(*map(sum, zip(done, train(), strict=True)))
-    clock, processor = time.perf_counter() - clock, time.process_time() - processor
-    return Turn(done.steps / clock, done.steps / processor, done)
+    ended = (time.perf_counter(), time.process_time(), busy())
+    clock, processor, all_cores = (b - a for a, b in zip(began, ended, strict=True))
+    others = max(0.0, (all_cores - processor) / clock)
+    return Turn(done.steps / clock, done.steps / processor, others, done)
+
+
+def busy() -> float:
+    """Seconds that the machine's cores have worked, all together; NaN if it does not say."""
+    if not (about := Path("/proc/stat")).exists():
+        return math.nan
+    user, nice, system, _, _, *interrupts = map(int, about.read_text().split("\n")[0].split()[1:9])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(names: list[str], seconds: float, turns: int) -> dict[str, tuple[float, list[Turn]]]:
@@ -227,7 +240,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     found = measure(args.sides, args.seconds, args.turns)
     rates = {
-        name: [statistics.median(rate) for rate in list(zip(*turns, strict=True))[:2]]
+        name: [statistics.median(rate) for rate in list(zip(*turns, strict=True))[:3]]
         for name, (_, turns) in found.items()
     }
     fastest = [
@@ -238,21 +251,22 @@ def main() -> None:
     table = Table(title=title, caption=machine())
     table.add_column("")
     table.add_column("networks")
-    numbers = ("start, s", "steps/s", "ratio", "steps/CPU-s", "ratio", "successes", "at last")
-    for column in numbers:
+    rate = ("start, s", "steps/s", "ratio", "steps/CPU-s", "ratio")
+    for column in (*rate, "others", "successes", "at last"):
         table.add_column(column, justify="right")
     for name, (start, turns) in found.items():
-        clock, processor = rates[name]
+        clock, processor, others = rates[name]
         table.add_row(
             name, SIDES[name].networks, f"{start:.0f}",
             f"{clock:,.0f}", f"{clock / fastest[0]:.2f}×",
             f"{processor:,.0f}", f"{processor / fastest[1]:.2f}×",
-            successes(turns[0].done), successes(turns[-1].done),
+            f"{others:.1f}", successes(turns[0].done), successes(turns[-1].done),
         )  # fmt: skip
     console = Console(width=130)
     console.print(table)
     console.print(
-        "ratio: to the fastest peer; successes: per 1,000 steps, in the first turn and in the last"
+        "ratio: to the fastest peer; others: cores that other processes kept busy meanwhile; "
+        "successes: per 1,000 steps, in the first turn and in the last"
     )
 
 
