@@ -163,7 +163,8 @@ def turn(train: Train, seconds: float) -> Turn:
     """Train for at least so long."""
     done, began = Done(0, 0), (time.perf_counter(), time.process_time(), busy())
     while done.steps == 0 or time.perf_counter() - began[0] < seconds:
-        done = Done(*map(sum, zip(done, train(), strict=True)))
+        more = train()
+        done = Done(done.steps + more.steps, done.successes + more.successes)
     ended = (time.perf_counter(), time.process_time(), busy())
     clock, processor, all_cores = (b - a for a, b in zip(began, ended, strict=True))
     others = max(0.0, (all_cores - processor) / clock)
