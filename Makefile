@@ -62,7 +62,7 @@ bench-envs: .venv-originals/ready ## environment steps per second, against the o
 bench-memory: $(VENV)/ready ## memories: unroll against a loop over step, alone and packed
 	$(BIN)/python benchmarks/memory.py
 
-bench-peers: .venv-peers/ready ## full training beside sb3-contrib's RecurrentPPO, in one run
+bench-peers: .venv-peers/ready ## full training beside sb3-contrib's RecurrentPPO and two JAX trainers, in one run
 	.venv-peers/bin/python benchmarks/peers.py
 
 bench-gymnasium: .venv-peers/ready ## the same in Gymnasium environments, which both step on the host
