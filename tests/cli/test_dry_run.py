@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.dry_run import counted, number, sentences, size
+from clew.cli.dry_run import counted, idle_cores, number, sentences, size
 from clew.store import Store
 from clew.suite.forecast import Forecast, TaskForecast
 from tests.cli.called import called
@@ -114,6 +114,16 @@ def test_the_sentences() -> None:
     on_gpu = found._replace(platform="gpu", device="NVIDIA H200")
     assert "(NVIDIA H200)" in sentences(on_gpu, True)[0]
     assert "an NVIDIA H200" in sentences(on_gpu, True)[1]
+
+
+def test_idle_cores_are_mentioned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.cli.dry_run.cores", lambda: 16)
+    monkeypatch.setattr("clew.learner.execution.cores", lambda: 16)
+    assert idle_cores(20, 1) == (
+        "This machine has 16 cores, and 1 worker uses 2 of them: --workers 8 is faster."
+    )
+    assert "3 workers use 6 of them: --workers 5" in idle_cores(5, 3)
+    assert [idle_cores(1, 1), idle_cores(20, 8), idle_cores(20, 16)] == ["", "", ""]
 
 
 def test_numbers_for_people() -> None:

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from clew.cli.output import console_for, say
 from clew.cli.progress import duration
+from clew.learner.execution import THREADS, cores, runs_at_once
 from clew.store import Store
 from clew.suite import Suite
 from clew.suite.forecast import Forecast, TaskForecast, forecast
@@ -52,7 +53,10 @@ def print_forecast(
     console.print(_table(config.suite.name, found))
     for line in sentences(found, retry):
         console.print(line, highlight=False, markup=False)
-    if on != "local":
+    idle = idle_cores(found.total.packs, workers) if found.platform == "cpu" else ""
+    if on == "local" and idle:
+        say(console, idle)
+    elif on != "local":
         say(console, f"Workers on {on} plan packs for their own devices, and have their own pace.")
     say(console, "Nothing was trained or written.", style="dim")
 
@@ -88,6 +92,18 @@ def sentences(found: Forecast, retry: bool) -> list[str]:
         on = MEASURED_ON["cpu" if cpu else "gpu"]
         rests.append(f"a rough guess, ± a factor of two, from steps and sizes measured on {on}")
     return [*said, f"The time rests on {'; for the others, on '.join(rests)}."]
+
+
+def idle_cores(packs: int, workers: int) -> str:
+    """How to use the cores that these workers leave idle; empty if there is nothing to gain."""
+    more = min(packs, cores() // THREADS)
+    if more <= workers:
+        return ""
+    return (
+        f"This machine has {cores()} cores, and {counted(workers, 'worker')} "
+        f"{'uses' if workers == 1 else 'use'} {runs_at_once(workers)} of them: --workers {more} "
+        "is faster."
+    )
 
 
 def number(value: float) -> str:

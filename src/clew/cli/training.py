@@ -10,6 +10,7 @@ import jax
 from rich.console import Console
 
 from clew.cli.arm_table import print_runs
+from clew.cli.dry_run import idle_cores
 from clew.cli.next_steps import command_again, next_steps
 from clew.cli.output import (
     EXIT_FAILED,
@@ -49,6 +50,9 @@ def train_here(
     _log_finished(config, store, console)
     runs = f"{len(config.suite.runs())} runs in {len(packs.packs)} packs"
     _begin(console, config, runs)
+    idle = idle_cores(len(packs.packs), workers) if workers == 1 else ""
+    if idle and jax.default_backend() == "cpu":
+        say(console, idle)
     bars = ProgressBars(console, packs.periods, as_json)
     stopped, failures = _train(config, store, packs, workers, bars)
     return _conclude(config, store, bars, stopped, failures, demo)

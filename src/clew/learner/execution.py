@@ -108,7 +108,7 @@ class PerCore:
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
-        return on_every_core(init_one(program), runs)
+        return run_by_run(init_one(program), runs)
 
     def prepare(self, program: Program, runs: RunParams) -> TrainState:
         """`begin`, while another thread compiles `advance`."""
@@ -122,7 +122,7 @@ class PerCore:
         self, program: Program, runs: RunParams, state: TrainState
     ) -> tuple[TrainState, EvalPeriod]:
         """One evaluation period of every run. Do not use `state` afterwards."""
-        return on_every_core(_train_one(program), runs, state)
+        return run_by_run(_train_one(program), runs, state)
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
@@ -143,7 +143,12 @@ def cores() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def on_every_core(function: Callable[..., T], *stacked: PyTree) -> T:
+def runs_at_once(workers: int = 1) -> int:
+    """How many runs so many workers train at the same time on this CPU."""
+    return min(cores(), THREADS * workers)
+
+
+def run_by_run(function: Callable[..., T], *stacked: PyTree) -> T:
     """Call `function` for every entry of the leading axis of `stacked`, and stack the results.
 
     In numpy: as jax programs, taking a run out and putting it back would take seconds to compile.
@@ -154,7 +159,7 @@ def on_every_core(function: Callable[..., T], *stacked: PyTree) -> T:
         arguments = jax.tree.map(lambda like, leaf: wrap_like(like, leaf[i]), stacked, host)
         return jax.block_until_ready(function(*arguments))
 
-    with ThreadPoolExecutor(cores()) as threads:
+    with ThreadPoolExecutor(runs_at_once()) as threads:
         results = list(threads.map(call, range(len(jax.tree.leaves(stacked)[0]))))
     return jax.tree.map(
         lambda *leaves: wrap_like(leaves[0], jnp.asarray(np.stack([*map(_to_host, leaves)]))),

@@ -20,7 +20,7 @@ from clew.envs import priced
 from clew.envs.hosted.copies import Copies
 from clew.learner.agent import MemoryState
 from clew.learner.evaluate import Evaluation
-from clew.learner.execution import cpu_options, gpu_options, init_one, on_every_core, run_shapes
+from clew.learner.execution import cpu_options, gpu_options, init_one, run_by_run, run_shapes
 from clew.learner.host_actor import (
     HostActor,
     compiled_choose,
@@ -61,7 +61,7 @@ class Hosted:
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
-        return on_every_core(init_one(program), runs)
+        return run_by_run(init_one(program), runs)
 
     def prepare(self, program: Program, runs: RunParams) -> TrainState:
         """The same, and `advance` compiled."""
@@ -74,7 +74,7 @@ class Hosted:
     ) -> tuple[TrainState, EvalPeriod]:
         """One evaluation period of every run. Do not use `state` afterwards."""
         numbers = np.arange(len(runs.seed))
-        return on_every_core(partial(self._advance, program), numbers, runs, state)
+        return run_by_run(partial(self._advance, program), numbers, runs, state)
 
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import jax
 
 from clew.learner import Knobs, Pack, Program
-from clew.learner.execution import cores
+from clew.learner.execution import runs_at_once
 from clew.store import PackFolder, Store, digest, scan
 from clew.store.canonical import JsonObject
 from clew.suite.resuming import furthest, gather, held_by_another, learned, newest_checkpoints
@@ -259,13 +259,13 @@ def fitting_for_all(groups: Groups) -> int:
 
 
 def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
-    """How many runs fit this device: on a CPU one a core, else what its memory holds.
+    """How many runs fit this device: on a CPU those trained at once, else what its memory holds.
 
-    One a core too, if their environments step on the host.
+    As on a CPU too, if their environments step on the host.
     """
     device = jax.local_devices()[0]
     if device.platform == "cpu" or group[0].env.hosted:
-        return cores()
+        return runs_at_once()
     limit = (device.memory_stats() or {}).get("bytes_limit", 16e9)
     return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))
 

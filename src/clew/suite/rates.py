@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clew.envs import Environment
 from clew.learner import Program
 from clew.learner.encoders import choose_encoder
-from clew.learner.execution import cores
+from clew.learner.execution import cores, runs_at_once
 
 MEASURED_ON = {"cpu": "two x86 cores", "gpu": "an NVIDIA H200"}
 CPU_MICROSECONDS = {
@@ -87,7 +87,8 @@ def _guess(program: Program, runs: int, platform: str, workers: int) -> Rate:
         core = small + (large - small) * (size - 1 / 16) / (15 / 16)
         core = max(core, small / 2) * (0.1 + 0.9 * s.epochs / 4)
         core += (CPU_IMAGES[encoder] if images else 0) + CPU_PERIOD / s.period
-        return Rate(core * 1e-6 * -(-runs * workers // cores()) / workers, COMPILE["cpu"])
+        turns = -(-runs * workers // runs_at_once(workers))
+        return Rate(core * 1e-6 * turns / workers, COMPILE["cpu"])
     largest = GPU_STEPS.get(program.architecture, GPU_STEPS["LSTM"]) * (1 + GPU_HALF / GPU_RUNS)
     speed = largest * runs / (runs + GPU_HALF) / max(1.0, size * s.epochs / 4)
     speed *= (IMAGES if images else 1) * (FLOAT32 if s.precision == "highest" else 1)

@@ -1,7 +1,7 @@
 """Several workers on this machine, each a process with its share of the cores.
 
-Programs compile on one core each, so a suite of many programs with few runs in each is done sooner
-by several workers. For few programs with many runs, one worker that trains on every core is best.
+A worker trains two runs at a time on a CPU, so as many workers as there are pairs of cores keep all
+of them busy.
 """
 
 from __future__ import annotations
