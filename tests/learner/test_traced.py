@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
@@ -12,8 +14,10 @@ import pytest
 from clew.envs.worlds.tiny_reproduce.world import TinyReproduce
 from clew.learner import Program, Settings
 from clew.learner.execution import run_shapes
+from clew.learner.program_cache import FOLDER, use_program_cache
 from clew.learner.run import EvalPeriod, init, train_period
-from clew.learner.traced import ForeignError, described, structure_of
+from clew.learner.traced import ForeignError, _place, described, description, structure_of
+from clew.memory.registry import architectures
 from tests.learner.test_program_cache import told
 
 SMALL = Settings(envs=2, steps=8, chunk=8, chunks_per_batch=2, memory_width=8, encoder_width=8,
@@ -26,7 +30,11 @@ exported, real = [], traced.export.export
 traced.export.export = lambda function: exported.append(1) or real(function)
 
 class Own(TinyReproduce):
-    pass
+    def start(self, level):
+        jax.debug.callback(called.append, 1)
+        return super().start(level)
+
+called = []
 
 def trained(world, gae_lambda=0.95):
     small = Settings(envs=2, steps=8, chunk=8, chunks_per_batch=2, memory_width=8, encoder_width=8,
@@ -62,9 +70,26 @@ def test_other_settings_and_other_worlds_are_other_programs(tmp_path: Path) -> N
     # another setting shares the beginning's shapes, not its description
     assert told(tmp_path, TRAIN, 'print(trained("TinyReproduce", 0.5)[1])') == "2"
     before = set(tmp_path.rglob("traced-*"))
-    # code that is not Clew's is traced every time
-    assert told(tmp_path, TRAIN, "print(trained(Own())[1], trained(Own(k=3))[1])") == "2 2"
+    # code that is not Clew's is traced every time, and not exported: it may call Python
+    assert told(tmp_path, TRAIN, "print(trained(Own())[1], len(called) > 0)") == "0 True"
     assert set(tmp_path.rglob("traced-*")) == before
+
+
+def test_code_that_changes_meanwhile_is_not_kept(tmp_path: Path) -> None:
+    later = "traced._BEGAN = 0.0\n"
+    assert told(tmp_path, TRAIN, later, 'print(trained("TinyReproduce")[1])') == "2"
+    assert not list(tmp_path.rglob("traced-*"))
+
+
+def test_nobody_needs_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv(FOLDER, raising=False)
+    use_program_cache()
+    assert _place("", "") is None
 
 
 def test_a_program_is_described_by_all_that_it_is_made_of() -> None:
@@ -78,6 +103,21 @@ def test_a_program_is_described_by_all_that_it_is_made_of() -> None:
     ]
     assert len({described(each) for each in (program, *others)}) == 1 + len(others)
     assert described(program) == described(Program.of("TinyReproduce", "GRU", "e3b", SMALL))
+
+
+def test_a_wrapped_memory_is_not_taken_for_the_one_it_wraps() -> None:
+    original = architectures["GRU"].factory()
+
+    @functools.wraps(original)
+    def mine(*args: Any, **options: Any) -> Any:
+        return original(*args, **options)
+
+    architectures.add("Wrapped", mine)
+    try:
+        assert description(Program.of("TinyReproduce", "Wrapped", "none", SMALL)) is None
+        assert description(Program.of("TinyReproduce", "GRU", "none", SMALL)) is not None
+    finally:
+        del architectures._entries["Wrapped"]
 
 
 @pytest.mark.parametrize("value", [object(), jax.numpy.zeros(3), {"a": 1}, (1, [lambda: 2])])

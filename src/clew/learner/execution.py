@@ -27,7 +27,7 @@ from clew.learner.program import Program, RunParams
 from clew.learner.program_cache import compile_program
 from clew.learner.run import EvalPeriod, TrainState, init, train_period
 from clew.learner.settings import Knobs
-from clew.learner.traced import compile_traced, structure_of
+from clew.learner.traced import compile_traced, description, structure_of
 
 CompilerOptions = dict[str, str | bool]
 T = TypeVar("T")
@@ -111,7 +111,12 @@ class PerCore:
         return run_by_run(init_one(program), runs)
 
     def prepare(self, program: Program, runs: RunParams) -> TrainState:
-        """`begin`, while another thread compiles `advance`."""
+        """`begin`, while another thread compiles `advance`; not where code is foreign, which may
+        not be made for that."""
+        if description(program) is None:
+            state = self.begin(program, runs)
+            self.compile(program, runs, state)
+            return state
         with ThreadPoolExecutor(1) as other:
             compiling = other.submit(_train_one, program)
             state = self.begin(program, runs)

@@ -33,11 +33,11 @@ def use_program_cache() -> None:
     """
     if jax.config.values["jax_compilation_cache_dir"] is not None:
         return
-    folder = cache_folder()
     try:
+        folder = cache_folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         prune(folder)
-    except OSError:
+    except (OSError, RuntimeError):  # the user may have no home
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", WORTH_KEEPING)
@@ -47,6 +47,15 @@ def cache_folder() -> Path:
     """A folder for each kind of processor: code for one may not run on another."""
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get(FOLDER) or Path(caches, "clew")) / f"programs-{_processor()}"
+
+
+def folder_in_use() -> Path | None:
+    """The same, if that is where jax keeps programs now."""
+    with suppress(RuntimeError):  # no home
+        folder = cache_folder()
+        if jax.config.values["jax_compilation_cache_dir"] == str(folder):
+            return folder
+    return None
 
 
 def prune(folder: Path, largest: int = LARGEST) -> None:
@@ -94,7 +103,8 @@ class _Watch:
             if self._threads > 0:
                 return
             self._caught.__exit__(None, None, None)
-        for warning in self._told:
+            told = self._told
+        for warning in told:
             if DAMAGED in str(warning.message):
                 _remove(str(warning.message))
             else:
