@@ -99,8 +99,8 @@ def _predictions() -> Iterator[str]:
     measured = read_measurements(results_folder())
     agents = {tuple(one.fields[name] for name in (*ARM, "seed")) for one in measured}
     yield (
-        f"\nPredictions about what can be decoded from memories (AUC of linear probes), in "
-        f"{len(agents)} agents after half of the study's steps"
+        "\nPredictions about what can be decoded from memories (AUC of linear probes), in "
+        f"{len(agents)} agents"
     )
     for found in evaluate_again(measured):
         name = found.prediction.name

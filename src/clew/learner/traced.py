@@ -56,8 +56,8 @@ def compile_traced(
 ) -> Callable[..., PyTree]:
     """`function`, compiled for arguments of these shapes, or taken from the caches.
 
-    `result` has the structure of what it returns; keys are where leaves are random keys. The
-    argument numbered `donate` is not to be used afterwards.
+    `result` has the structure of what it returns, with random keys where those are. The argument
+    numbered `donate` is not to be used afterwards.
     """
     leaves, structure = jax.tree.flatten(arguments)
     plain = [jax.eval_shape(key_data, leaf) for leaf in leaves]
