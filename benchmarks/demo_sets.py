@@ -22,7 +22,7 @@ from clew.analysis.answer import of_task as of
 from clew.analysis.stats.task import Task
 from clew.learner import Pack, train
 from clew.suite import find_suite
-from clew.suite.planning import group_by_program
+from clew.suite.packs import group_by_program
 
 ARM = ["environment", "reward", "architecture", "bonus"]
 
@@ -34,8 +34,8 @@ def trained(sets: int, first_set: int) -> pd.DataFrame:
     chosen = range(first_set * seeds, (first_set + sets) * seeds)
     blocks = [dataclasses.replace(block, seeds=list(chosen)) for block in suite.blocks]
     rows = []
-    for bonus, runs in group_by_program(dataclasses.replace(suite, blocks=blocks)):
-        program = runs[0].program(*bonus)
+    for bonuses, runs in group_by_program(dataclasses.replace(suite, blocks=blocks)):
+        program = runs[0].program(*bonuses)
         pack = Pack.join([Pack.single(program, r.seed, r.reward, r.knobs) for r in runs])
         history = train(pack, steps=runs[0].steps)
         for run, mean in zip(runs, history.tail_mean, strict=True):

@@ -11,7 +11,7 @@ import pytest
 import clew.cli.commands.demo as command
 from clew.store import Store, scan
 from clew.suite import find_suite
-from clew.suite.planning import group_by_program
+from clew.suite.packs import group_by_program
 from tests.cli.conftest import suite
 
 

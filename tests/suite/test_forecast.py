@@ -14,8 +14,10 @@ from clew.store import Store
 from clew.suite import find_suite, plan
 from clew.suite.footprint import footprint
 from clew.suite.forecast import Forecast, forecast
-from clew.suite.planning import group_by_program, preview
+from clew.suite.packs import group_by_program
+from clew.suite.planning import preview
 from clew.suite.rates import CPU_MICROSECONDS, GPU_STEPS, guess
+from clew.suite.spec import NONE
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.store.things import contents
@@ -135,14 +137,14 @@ def test_the_guess() -> None:
     paper, demo = find_suite("paper"), find_suite("demo")
     by_name = {run.architecture: run for run in paper.runs() if run.environment == "TinyReproduce"}
     for name, (_, large) in CPU_MICROSECONDS.items():
-        program = by_name[name].program("none")
+        program = by_name[name].program(NONE)
         assert guess(program, 1, "cpu").seconds_per_step == pytest.approx(large * 1e-6, rel=0.01)
         whole = guess(program, 180, "gpu")
         assert 180 / whole.seconds_per_step == pytest.approx(0.82 * GPU_STEPS[name])
-    gru = by_name["GRU"].program("none")
+    gru = by_name["GRU"].program(NONE)
     tiny_runs = [run for run in demo.runs() if run.environment == "TinyReproduce"]
-    small = next(run for run in tiny_runs if run.architecture == "GRU").program("none")
-    images = next(run for run in paper.runs() if run.architecture == "GRU").program("none")
+    small = next(run for run in tiny_runs if run.architecture == "GRU").program(NONE)
+    images = next(run for run in paper.runs() if run.architecture == "GRU").program(NONE)
     for platform in ("cpu", "gpu"):
         one = guess(gru, 1, platform).seconds_per_step
         assert guess(images, 1, platform).seconds_per_step > one

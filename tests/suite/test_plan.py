@@ -15,14 +15,10 @@ from hypothesis import strategies as st
 
 from clew.store import Store
 from clew.suite import PackSpec, RunSpec, Suite, find_suite, plan
-from clew.suite.planning import (
-    MOST,
-    bytes_of,
-    fitting_size,
-    group_by_program,
-    retry_failed,
-)
+from clew.suite.packs import group_by_program
+from clew.suite.planning import MOST, bytes_of, fitting_size, retry_failed
 from clew.suite.resuming import SPENT
+from clew.suite.spec import NONE
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.store.things import outcome
@@ -56,7 +52,7 @@ def test_a_pack_is_one_program(tmp_path: Path, name: str) -> None:
         assert len({run.steps for run in each.runs}) == 1
         assert each.periods == each.runs[0].steps // each.runs[0].settings.period
         for run in each.runs:
-            assert run.bonus in ("none", each.bonus[0])
+            assert run.bonus in ("none", each.bonuses[0][0])
             if run.bonus != "none":
                 assert run.program() == each.program
 
@@ -66,12 +62,12 @@ def test_sharing_saves_programs() -> None:
     apart = dataclasses.replace(demo, share=False)
     assert len(group_by_program(demo)) == 8
     assert len(group_by_program(apart)) == 16
-    assert all(bonus[0] == "e3b" for bonus, _ in group_by_program(demo))
+    assert all(bonus[0] == "e3b" for (bonus,), _ in group_by_program(demo))
 
 
 def test_none_has_its_own_program_where_there_is_no_other() -> None:
     suite = dataclasses.replace(tiny(), share=True)
-    assert [bonus for bonus, _ in group_by_program(suite)] == [("none", ())]
+    assert [bonuses for bonuses, _ in group_by_program(suite)] == [(NONE,)]
 
 
 def test_the_first_worker_decides(tmp_path: Path) -> None:
@@ -96,7 +92,7 @@ def test_a_suite_without_blocks_is_refused() -> None:
 
 
 def test_on_a_cpu_a_pack_is_a_run_a_core(tmp_path: Path) -> None:
-    assert fitting_size(("none", ()), tiny().runs()) == os.cpu_count()
+    assert fitting_size((NONE,), tiny().runs()) == os.cpu_count()
     sizes = {len(each.runs) for each in plan(tiny(seeds=9), Store(tmp_path)).packs}
     assert max(sizes) == os.cpu_count()
 
@@ -113,7 +109,7 @@ class Gpu:
 
 def fitting(monkeypatch: pytest.MonkeyPatch, gigabytes: float | None, run: RunSpec) -> int:
     monkeypatch.setattr(jax, "local_devices", lambda: [Gpu(gigabytes)])
-    return fitting_size((run.bonus, run.bonus_options), [run])
+    return fitting_size((run.own_bonus,), [run])
 
 
 def test_on_a_gpu_a_pack_is_what_its_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +126,7 @@ def test_on_a_gpu_a_pack_is_what_its_memory_holds(monkeypatch: pytest.MonkeyPatc
 
 def test_a_planned_pack_is_what_the_learner_gets() -> None:
     runs = tuple(tiny(knobs={"learning_rate": [1e-3, 1e-2]}, seeds=[5]).runs())
-    pack = PackSpec(runs, ("none", ())).pack
+    pack = PackSpec(runs, (NONE,)).pack
     assert pack.runs.seed.tolist() == [5, 5]
     assert pack.runs.learning_rate.tolist() == pytest.approx([1e-3, 1e-2])
     assert pack.runs.bonus_coef.tolist() == [0, 0]

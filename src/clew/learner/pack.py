@@ -55,10 +55,15 @@ class Pack:
 
     @classmethod
     def single(
-        cls, program: Program, seed: int, reward: str | Mapping[str, float], knobs: Knobs
+        cls,
+        program: Program,
+        seed: int,
+        reward: str | Mapping[str, float],
+        knobs: Knobs,
+        bonus: str | None = None,
     ) -> Pack:
-        """One run of a program that exists already."""
-        run = RunParams.of(program, seed, reward, knobs)
+        """One run of a program that exists already; if that has several bonuses, with this one."""
+        run = RunParams.of(program, seed, reward, knobs, bonus)
         return cls(program, jax.tree.map(lambda leaf: leaf[None], run))
 
     @classmethod

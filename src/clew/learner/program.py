@@ -10,17 +10,17 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
 from clew import bonuses, envs, memory
-from clew.bonuses import Bonus
+from clew.bonuses import Bonus, OneOf
 from clew.envs import Environment, Knowing
 from clew.envs.observations import Observations
 from clew.learner.agent import Agent, make_agent
 from clew.learner.encoders import choose_encoder
 from clew.learner.settings import Knobs, Settings
 from clew.memory.registry import needs_knowledge
-from clew.validate import whole_number
+from clew.validate import BadInput, whole_number
 
 Options = Mapping[str, object]
 
@@ -94,14 +94,28 @@ class RunParams(NamedTuple):
     gamma: Float[Array, "*run"]
     entropy: Float[Array, "*run"]
     bonus_coef: Float[Array, "*run"]
+    which_bonus: Int[Array, "*run"]
+    """The number of its bonus, where the program has several (`OneOf`); else it is ignored."""
 
     @classmethod
     def of(
-        cls, program: Program, seed: int, reward: str | Mapping[str, float], knobs: Knobs
+        cls,
+        program: Program,
+        seed: int,
+        reward: str | Mapping[str, float],
+        knobs: Knobs,
+        bonus: str | None = None,
     ) -> RunParams:
-        """Of one run of this program."""
+        """Of one run of this program, with that of its bonuses (`OneOf`), or the first."""
         return cls(
             seed=jnp.uint32(whole_number("seed", seed, 0, 2**32 - 1)),
             prices=jnp.asarray(np.float32(program.env.prices(reward))),
             **{name: jnp.float32(value) for name, value in dataclasses.asdict(knobs).items()},
+            which_bonus=jnp.int32(0 if bonus is None else _number(program.bonus, bonus)),
         )
+
+
+def _number(bonus: Bonus, name: str) -> int:
+    if not isinstance(bonus, OneOf):
+        raise BadInput(f"bonus={name!r} is not valid; the program has only one, {bonus}")
+    return bonus.number(name)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from clew.bonuses import BonusState, Transitions
+from clew.bonuses import BonusState, OneOf, Transitions
 from clew.envs import Known, priced
 from clew.learner import ppo
 from clew.learner.advantages import advantages, critic_values
@@ -71,13 +71,14 @@ def init(program: Program, run: RunParams) -> TrainState:
     """A run before its first step; all its randomness comes from its seed."""
     key, agent_key, bonus_key, level_key = jax.random.split(jax.random.key(run.seed), 4)
     agent = program.agent(agent_key)
+    bonus = BonusState.init(program.bonus, program.observations, program.settings.envs, bonus_key)
+    if isinstance(program.bonus, OneOf):
+        bonus = bonus._replace(state=program.bonus.choose(bonus.state, run.which_bonus))
     return TrainState(
         key=key,
         agent=agent,
         optimiser=ppo.init_optimiser(agent),
-        bonus=BonusState.init(
-            program.bonus, program.observations, program.settings.envs, bonus_key
-        ),
+        bonus=bonus,
         runner=init_runner(program, agent, level_key),
         steps=jnp.int32(0),
         first_success=jnp.int32(NEVER),

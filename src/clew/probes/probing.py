@@ -26,6 +26,7 @@ from clew.probes.stored import (
 )
 from clew.store import RunFolder, Store, require, world_name
 from clew.suite import RunSpec
+from clew.suite.spec import NONE
 from clew.validate import known_names, whole_number
 
 GROUP_BYTES, GROUP_QUESTIONS = 2**30, 128
@@ -119,7 +120,7 @@ def _find(store: Store, run: RunSpec, protocol: Protocol) -> ProbedRun | _Pendin
     if weights is None:
         return ProbedRun(run, None, "its weights were not kept")
     # a replay pays no bonus: arms that differ in it alone share one program
-    program = run.program("none")
+    program = run.program(NONE)
     latent = protocol.questions(program.env)
     if latent is None:
         what = f"latent {protocol.latent!r}" if protocol.latent else "latent to ask about"

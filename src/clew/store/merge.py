@@ -134,7 +134,10 @@ def _merge_pack(merged: Merged, into: Store, folder: Path) -> None:
     runs = theirs.config.get("runs")
     if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs) or not runs:
         raise Damaged(path, "does not say of which runs it is")
-    pack = into.pack(runs)
+    bonuses = theirs.config.get("bonuses", [])
+    if not isinstance(bonuses, list) or not all(isinstance(bonus, str) for bonus in bonuses):
+        raise Damaged(path, "does not say of which bonuses it is")
+    pack = into.pack(runs, bonuses)
     if pack.finished():
         return
     lease = into.claims().take(pack.name)

@@ -44,9 +44,15 @@ class Store:
         """The folder of the run with this configuration, whether it exists or not."""
         return RunFolder(self.runs_folder, config, self._quarantine)
 
-    def pack(self, configs: Sequence[Mapping[str, object]]) -> PackFolder:
-        """The pack of runs with these configurations, in this order."""
-        return PackFolder(self, configs)
+    def pack(
+        self, configs: Sequence[Mapping[str, object]], bonuses: Sequence[str] = ()
+    ) -> PackFolder:
+        """The pack of runs with these configurations, in this order.
+
+        `bonuses` are those of its program, where they are others than its runs would have alone:
+        the same runs in another program are another pack.
+        """
+        return PackFolder(self, configs, bonuses)
 
     def claims(self, *, beat: float = BEAT, stale: float = STALE) -> Claims:
         """One worker's view of who works on what."""
@@ -172,11 +178,15 @@ class Store:
 class PackFolder:
     """A pack of runs: what is claimed, and what checkpoints belong to."""
 
-    def __init__(self, store: Store, configs: Sequence[Mapping[str, object]]) -> None:
+    def __init__(
+        self, store: Store, configs: Sequence[Mapping[str, object]], bonuses: Sequence[str] = ()
+    ) -> None:
         if not configs:
             raise BadInput("a pack must have at least one run")
         self.root = store.root
         self.config: JsonObject = {"runs": plain(list(configs))}
+        if bonuses:
+            self.config["bonuses"] = list(bonuses)
         self.identity = digest(self.config)
         self.name = pack_name(self.config["runs"], self.identity)
         self.runs = [store.run(config) for config in configs]

@@ -12,7 +12,8 @@ from clew.lazy import import_on_use
 from clew.suite.registry import find_suite, names
 
 if TYPE_CHECKING:
-    from clew.suite.planning import PackSpec, plan
+    from clew.suite.packs import PackSpec
+    from clew.suite.planning import plan
     from clew.suite.progress import PackProgress
     from clew.suite.spec import RunSpec, from_config
     from clew.suite.stop import Stop, seconds_of

@@ -11,7 +11,7 @@ from clew.learner import Program
 from clew.learner.agent import components
 from clew.store.checkpoints import KEEP
 from clew.store.columns import COLUMNS
-from clew.suite.spec import RunSpec
+from clew.suite.spec import NONE, RunSpec
 
 PER_ARRAY, PER_RUN = 310, 3_000
 """Bytes of a file for each of its arrays beside the numbers; of a run's documents."""
@@ -28,7 +28,7 @@ class Footprint(NamedTuple):
 
 def footprint(run: RunSpec) -> Footprint:
     """Roughly: numbers have four bytes."""
-    shapes = _shapes(run.program("none"))
+    shapes = _shapes(run.program(NONE))
     evaluations = run.steps // run.settings.period
     width = {"events": shapes.events, "report/gradient_norm": shapes.components, "steps": 2}
     curve, diagnostics = (

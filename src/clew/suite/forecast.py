@@ -12,9 +12,12 @@ from clew.learner.execution import cores
 from clew.store import CannotRead, Damaged, RunState, Store, scan, world_name
 from clew.store.canonical import canonical
 from clew.suite.footprint import footprint
-from clew.suite.planning import PackSpec, preview, program_key
+from clew.suite.packs import PackSpec, program_key
+from clew.suite.planning import preview
 from clew.suite.provenance import provenance
 from clew.suite.rates import PER_PACK, Rate, guess
+from clew.suite.sharing import computed
+from clew.suite.spec import NONE
 from clew.suite.suite import Suite
 
 SPEED = (
@@ -122,7 +125,7 @@ def _foreseen(
     each = footprint(run)
     return _PackForecast(
         statuses,
-        (program_key(run), pack.bonus),
+        (program_key(run), pack.bonuses),
         steps * runs,
         PER_PACK + steps * rate.seconds_per_step,
         rate.compile,
@@ -175,7 +178,8 @@ class _Pace:
         if key not in self._found:
             self._found[key] = self._measured(self._rows.get(key, []))
         device = jax.local_devices()[0]
-        rate = guess(pack.runs[0].program("none"), runs, device.platform, self._workers)
+        program, bonuses = pack.runs[0].program(NONE), computed(pack.bonuses)
+        rate = guess(program, runs, device.platform, self._workers, bonuses)
         if (found := self._found[key]) is None:
             self.guessed = True
             return rate

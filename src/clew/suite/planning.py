@@ -1,71 +1,45 @@
 """From runs to packs, decided once for a store.
 
 Packs are what workers claim, so all workers on a store must agree on them, whatever machine each
-runs on: the first one writes the plan, the others follow it. A plan is changed by writing its next
-revision, which one of several writers does and the others then see: when a pack was too large for
-the memory of a device, or when a person asks for another size.
+runs on: the first one writes the plan, the others follow it. That has the size of the packs, and
+whether runs with different bonuses share a program: both are decided for the first one's device,
+and a plan that says nothing of the latter was made for a CPU, or before there was such a thing. A
+plan is changed by writing its next revision, which one of several writers does and the others then
+see: when a pack was too large for the memory of a device, or when a person asks for another size.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple, TypeVar
 
 import jax
 
 from clew.learner import Knobs, Pack, Program
 from clew.learner.execution import runs_at_once
-from clew.store import PackFolder, Store, digest, scan
+from clew.store import Store, digest, scan
 from clew.store.canonical import JsonObject
+from clew.suite.packs import (
+    Bonuses,
+    Groups,
+    PackSpec,
+    cut,
+    group_by_program,
+    joined,
+    program_key,
+    runs_of,
+)
 from clew.suite.resuming import furthest, gather, held_by_another, learned, newest_checkpoints
-from clew.suite.schema import Options
+from clew.suite.sharing import Joint, goes_on, joinable, worth_joining
 from clew.suite.spec import RunSpec
 from clew.suite.suite import Suite
 from clew.validate import BadInput, whole_number
 
-T = TypeVar("T")
-Groups = list[tuple[tuple[str, Options], list[RunSpec]]]
-"""A program's bonus, and the runs that it trains."""
 MOST = 256
 """Runs in a pack: beyond it an accelerator gains nothing."""
 TRIES = 100
 """Attempts to write a revision while others write theirs."""
 ENDED = ("finished", "failed", "diverged")
-
-
-class PackSpec(NamedTuple):
-    """Runs that are trained side by side, in one program."""
-
-    runs: tuple[RunSpec, ...]
-    bonus: tuple[str, Options]
-    """Of the program."""
-
-    @property
-    def program(self) -> Program:
-        """What is compiled."""
-        return self.runs[0].program(*self.bonus)
-
-    @property
-    def periods(self) -> int:
-        """How many evaluation periods its steps allow."""
-        return self.runs[0].steps // self.runs[0].settings.period
-
-    @property
-    def pack(self) -> Pack:
-        """For the learner."""
-        program = self.program
-        return Pack.join([run.pack(program) for run in self.runs])
-
-    def alike(self, other: PackSpec) -> bool:
-        """Whether both are of one program."""
-        mine, theirs = self.runs[0], other.runs[0]
-        return self.bonus == other.bonus and program_key(mine) == program_key(theirs)
-
-    def folder(self, store: Store) -> PackFolder:
-        """Where its checkpoints and results are."""
-        return store.pack([run.config for run in self.runs])
 
 
 class SuitePlan:
@@ -74,6 +48,7 @@ class SuitePlan:
     def __init__(self, store: Store, groups: Groups) -> None:
         """Made by `plan` and `existing_plan`: there must be one in the store."""
         self._store, self._groups, self._name = store, groups, _name(groups)
+        self._joint: Joint = []
         self.revision, self.packs = 0, list[PackSpec]()
         self.refresh()
 
@@ -88,19 +63,19 @@ class SuitePlan:
         if found is None or found[0] == self.revision:
             return False
         try:
-            packs = _packs(self._groups, found[1])
+            joint, packs = _joint(found[1]), _packs(self._groups, found[1])
         except (TypeError, LookupError, ValueError) as error:
             raise BadInput(
                 f"the plan {self._name} in {str(self._store.root)!r} does not fit this suite "
                 f"({error!r}); move it away, and run the same command again"
             ) from None
-        self.revision, self.packs = found[0], packs
+        self.revision, self.packs, self._joint = found[0], packs, joint
         return True
 
     def split(self, pack: PackSpec) -> None:
         """Put smaller packs in the place of one that was too large; for the holder of its lease."""
         done, left = self._ended_and_left(pack)
-        parts = [done, *_cut(left, (len(left) + 1) // 2)]
+        parts = [done, *cut(left, (len(left) + 1) // 2)]
         self._replace(pack, _made_of(pack, parts))
 
     def regroup(self, pack: PackSpec) -> bool:
@@ -135,7 +110,7 @@ class SuitePlan:
                 for run, identity in zip(each.runs, each.identities, strict=True)
             )
             if all(needless) and not held_by_another(self._store, each.name):
-                self._store.pack(each.runs).checkpoints.clear()
+                each.folder(self._store).checkpoints.clear()
 
     def resize(self, pack_size: int) -> None:
         """Plan again what nobody is training now, in packs of another size.
@@ -155,14 +130,14 @@ class SuitePlan:
             if not left or self._held(folder.name):
                 continue
             if folder.checkpoints.paths():
-                parts[pack] = _made_of(pack, [done, *_cut(left, size)])
+                parts[pack] = _made_of(pack, [done, *cut(left, size)])
             else:
                 parts[pack] = _made_of(pack, [done])
-                key = program_key(pack.runs[0]), pack.bonus
+                key = program_key(pack.runs[0]), pack.bonuses
                 first.setdefault(key, pack)
                 loose.setdefault(key, []).extend(left)
-        joined = [_made_of(first[key], _cut(runs, size)) for key, runs in loose.items()]
-        return _replaced(packs, parts) + [pack for packs in joined for pack in packs]
+        whole = [_made_of(first[key], cut(runs, size)) for key, runs in loose.items()]
+        return _replaced(packs, parts) + [pack for packs in whole for pack in packs]
 
     def _ended_and_left(self, pack: PackSpec) -> tuple[list[RunSpec], list[RunSpec]]:
         done = {run for run in pack.runs if self._store.run(run.config).status in ENDED}
@@ -187,8 +162,8 @@ class SuitePlan:
                 if pack not in old:
                     alike = {each.folder(self._store).name for each in old if each.alike(pack)}
                     gather(self._store, pack, learned(self._store, pack, alike))
-            numbers = {run: n for n, run in enumerate(_runs(self._groups))}
-            data = {"packs": [[numbers[run] for run in pack.runs] for pack in new]}
+            numbers = {run: n for n, run in enumerate(runs_of(self._groups))}
+            data = _written([[numbers[run] for run in pack.runs] for pack in new], self._joint)
             if self._store.propose(self._name, self.revision + 1, data):
                 self.refresh()
                 self.clear_superseded()
@@ -202,7 +177,7 @@ def plan(suite: Suite, store: Store, pack_size: int | None = None) -> SuitePlan:
     for _ in range(TRIES):
         if store.plan(_name(groups)) is not None:
             return SuitePlan(store, groups)
-        store.propose(_name(groups), 1, _first_revision(groups, pack_size, store))
+        store.propose(_name(groups), 1, _first_revision(groups, suite.share, pack_size, store))
     raise _stuck(store, _name(groups))
 
 
@@ -211,7 +186,7 @@ def preview(suite: Suite, store: Store | None, pack_size: int | None = None) -> 
     groups = group_by_program(suite)
     if store is not None and store.plan(_name(groups)) is not None:
         return SuitePlan(store, groups).packs
-    return _packs(groups, _first_revision(groups, pack_size, store))
+    return _packs(groups, _first_revision(groups, suite.share, pack_size, store))
 
 
 def existing_plan(suite: Suite, store: Store) -> SuitePlan | None:
@@ -232,33 +207,14 @@ def retry_failed(suite: Suite, store: Store, pack_size: int | None = None) -> No
         made.resize(pack_size)
 
 
-def group_by_program(suite: Suite) -> Groups:
-    """Runs by the program that trains them."""
-    runs = suite.runs()
-    shared_bonus: dict[object, tuple[str, Options]] = {}
-    if suite.share:
-        for run in runs:
-            if run.bonus != "none":
-                shared_bonus.setdefault(program_key(run), (run.bonus, run.bonus_options))
-    groups: dict[object, list[RunSpec]] = {}
-    bonus_of: dict[object, tuple[str, Options]] = {}
-    for run in runs:
-        own = (run.bonus, run.bonus_options)
-        bonus = shared_bonus.get(program_key(run), own) if run.bonus == "none" else own
-        key = (program_key(run), bonus)
-        bonus_of[key] = bonus
-        groups.setdefault(key, []).append(run)
-    return [(bonus_of[key], group) for key, group in groups.items()]
-
-
 def fitting_for_all(groups: Groups) -> int:
     """How many runs of any of the programs fit this device."""
     # what a bonus takes is little beside the rest, and tracing a program takes a second
-    unlike = {program_key(group[0]): (bonus, group) for bonus, group in groups}
-    return min(fitting_size(bonus, group) for bonus, group in unlike.values())
+    unlike = {program_key(group[0]): (bonuses, group) for bonuses, group in groups}
+    return min(fitting_size(bonuses, group) for bonuses, group in unlike.values())
 
 
-def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
+def fitting_size(bonuses: Bonuses, group: Sequence[RunSpec]) -> int:
     """How many runs fit this device: on a CPU those trained at once, else what its memory holds.
 
     As on a CPU too, if their environments step on the host.
@@ -267,7 +223,7 @@ def fitting_size(bonus: tuple[str, Options], group: Sequence[RunSpec]) -> int:
     if device.platform == "cpu" or group[0].env.hosted:
         return runs_at_once()
     limit = (device.memory_stats() or {}).get("bytes_limit", 16e9)
-    return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonus)))))
+    return int(max(1, min(MOST, 0.6 * limit // bytes_of(group[0].program(*bonuses)))))
 
 
 @cache
@@ -285,36 +241,33 @@ def bytes_of(program: Program) -> int:
     return 3 * held + 2 * 60 * 4 * rows * s.memory_width
 
 
-def program_key(run: RunSpec) -> object:
-    """Everything that a program is compiled for, except the bonus."""
-    return (
-        run.environment,
-        run.environment_options,
-        run.architecture,
-        run.architecture_options,
-        run.settings,
-        run.steps,
-    )
-
-
-def _first_revision(groups: Groups, pack_size: int | None, store: Store | None) -> JsonObject:
+def _first_revision(
+    groups: Groups, share: bool, pack_size: int | None, store: Store | None
+) -> JsonObject:
     """Packs of one size; where some runs have ended or begun in other packs, those apart."""
-    size = fitting_for_all(groups) if pack_size is None else pack_size
-    whole_number("pack_size", size, 1)
     ended = {row.identity for row in scan(store) if row.status in ENDED} if store else set()
     steps = furthest(newest_checkpoints(store)) if store else {}
+    joint = joinable(groups, ended) if share else []
+    size = fitting_for_all(joined(groups, joint)) if pack_size is None else pack_size
+    whole_number("pack_size", size, 1)
+    joint = [
+        numbers
+        for numbers in joint
+        if worth_joining(groups, numbers, size, ended)
+        and (store is None or not steps or goes_on(store, groups, numbers))
+    ]
+    numbers = {run: n for n, run in enumerate(runs_of(groups))}
     packs: list[Sequence[int]] = []
-    numbers = itertools.count()
-    for _, group in groups if ended or steps else ():
+    for _, group in joined(groups, joint):
         alike: dict[tuple[bool, int], list[int]] = {}
-        for run, number in zip(group, numbers, strict=False):
-            over = run.identity in ended
-            how_far = over, 0 if over else steps.get(run.identity, 0)
-            alike.setdefault(how_far, []).append(number)
-        packs += [part for same in alike.values() for part in _cut(same, size)]
+        for run in group:
+            over = bool(ended) and run.identity in ended
+            how_far = steps.get(run.identity, 0) if steps and not over else 0
+            alike.setdefault((over, how_far), []).append(numbers[run])
+        packs += [part for same in alike.values() for part in cut(same, size)]
     # as one number where that says the same: it is what a plan has always been
-    same = _packs(groups, {"packs": packs}) == _packs(groups, {"pack_size": size})
-    return {"packs": packs} if packs and not same else {"pack_size": size}
+    data, plain = _written(packs, joint), {"pack_size": size}
+    return plain if _packs(groups, data) == _packs(groups, plain) else data
 
 
 def _name(groups: Groups) -> str:
@@ -329,31 +282,38 @@ def _stuck(store: Store, name: str) -> BadInput:
     )
 
 
-def _runs(groups: Groups) -> Iterator[RunSpec]:
-    """In the order in which a plan numbers them."""
-    return (run for _, group in groups for run in group)
+def _written(packs: Sequence[Sequence[int]], joint: Joint) -> JsonObject:
+    """A revision: the runs of every pack, by their numbers, and which groups share a program.
+
+    With such groups the packs have another name, so that a version of Clew that does not know
+    of them refuses the plan, rather than train runs with each other's bonus.
+    """
+    return {"joint": joint, "joint_packs": packs} if joint else {"packs": packs}
+
+
+def _joint(data: JsonObject) -> Joint:
+    return data.get("joint", [])
 
 
 def _packs(groups: Groups, data: JsonObject) -> list[PackSpec]:
     """What a revision says: a size for all packs, or the runs of every pack by their numbers."""
-    if "packs" not in data:
+    if "pack_size" in data:
         return [
-            PackSpec(tuple(part), bonus)
-            for bonus, group in groups
-            for part in _cut(group, data["pack_size"])
+            PackSpec(tuple(part), bonuses)
+            for bonuses, group in groups
+            for part in cut(group, data["pack_size"])
         ]
-    runs = list(_runs(groups))
-    bonus_of = [bonus for bonus, group in groups for _ in group]
-    return [PackSpec(tuple(runs[n] for n in pack), bonus_of[pack[0]]) for pack in data["packs"]]
-
-
-def _cut(runs: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [runs[start : start + size] for start in range(0, len(runs), size)]
+    joint, runs = _joint(data), list(runs_of(groups))
+    bonuses_of = {run: bonuses for bonuses, group in joined(groups, joint) for run in group}
+    return [
+        PackSpec(tuple(runs[n] for n in pack), bonuses_of[runs[pack[0]]])
+        for pack in data["joint_packs" if joint else "packs"]
+    ]
 
 
 def _made_of(pack: PackSpec, parts: Sequence[Sequence[RunSpec]]) -> list[PackSpec]:
     """Packs of some runs of another, or of its group."""
-    return [PackSpec(tuple(runs), pack.bonus) for runs in parts if runs]
+    return [PackSpec(tuple(runs), pack.bonuses) for runs in parts if runs]
 
 
 def _replaced(packs: list[PackSpec], parts: dict[PackSpec, list[PackSpec]]) -> list[PackSpec]:

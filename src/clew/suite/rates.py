@@ -41,6 +41,8 @@ GPU_RUNS, GPU_HALF = 180, 45
 """A pack of `GPU_HALF` runs is half as fast as the largest would be."""
 IMAGES, FLOAT32 = 0.8, 0.82
 """What is left of a GPU's speed with images, and without TF32."""
+BONUS = 0.08
+"""What a second bonus adds to a program's time; the first is in the figures above."""
 COMPILE = {"cpu": 15.0, "gpu": 40.0}
 """Seconds for a program."""
 PER_PACK = 0.5
@@ -56,9 +58,14 @@ class Rate(NamedTuple):
     """Seconds, once for a program."""
 
 
-def guess(program: Program, runs: int, platform: str, workers: int = 1) -> Rate:
-    """For a pack of so many runs, while each of the workers trains such a pack."""
+def guess(program: Program, runs: int, platform: str, workers: int = 1, bonuses: int = 1) -> Rate:
+    """For a pack of so many runs, while each of the workers trains such a pack.
+
+    `bonuses` are those that the program computes for every run.
+    """
     rate = _guess(program, runs, platform, workers)
+    more = 1 + BONUS * max(0, bonuses - 1)
+    rate = rate._replace(seconds_per_step=rate.seconds_per_step * more)
     env = program.observations.env
     if not env.hosted:
         return rate

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clew.learner.checkpoint import stored_shapes
-from clew.store import CannotRead, Damaged, Store, digest
+from clew.store import CannotRead, Damaged, PackFolder, Store, digest
 from clew.store.arrays import read_shapes
 from clew.store.canonical import JsonObject
 from clew.store.checkpoints import about_checkpoint, checkpoints_in
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
-    from clew.suite.planning import PackSpec
+    from clew.suite.packs import PackSpec
     from clew.suite.spec import RunSpec
 
 STATE, RECORD = "state/", "record/"
@@ -35,12 +35,18 @@ class PackCheckpoint(NamedTuple):
     step: int
     runs: list[JsonObject]
     """Configurations."""
+    bonuses: list[str]
+    """Of the program, where the runs do not tell."""
     identities: list[str]
 
     @property
     def name(self) -> str:
         """Of the pack."""
         return self.path.parent.name
+
+    def folder(self, store: Store) -> PackFolder:
+        """Of the pack."""
+        return store.pack(self.runs, self.bonuses)
 
 
 def newest_checkpoints(store: Store) -> Iterator[PackCheckpoint]:
@@ -52,7 +58,7 @@ def newest_checkpoints(store: Store) -> Iterator[PackCheckpoint]:
                 identities = [digest(run) for run in config["runs"]]
             except (Damaged, CannotRead, BadInput, FileNotFoundError, KeyError, TypeError):
                 continue
-            yield PackCheckpoint(path, step, config["runs"], identities)
+            yield PackCheckpoint(path, step, config["runs"], config.get("bonuses", []), identities)
             break
 
 
@@ -106,7 +112,7 @@ def gather(store: Store, pack: PackSpec, sources: Mapping[RunSpec, PackCheckpoin
         return True
     loaded: dict[Path, dict[str, np.ndarray]] = {}
     for path, source in every.items():
-        found = store.pack(source.runs).checkpoints.latest()
+        found = source.folder(store).checkpoints.latest()
         if found is None or found.step != source.step:
             return False
         loaded[path] = found.arrays

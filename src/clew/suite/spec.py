@@ -6,6 +6,7 @@ import dataclasses
 from functools import cache
 
 from clew import bonuses, envs
+from clew.bonuses import Bonus, OneOf
 from clew.envs import Environment
 from clew.learner import Knobs, Pack, Program, Settings
 from clew.store import digest
@@ -21,6 +22,9 @@ from clew.suite.schema import (
 )
 from clew.validate import BadInput, whole_number
 
+BonusSpec = tuple[str, Options]
+"""A bonus by its name, and its options."""
+NONE: BonusSpec = ("none", ())
 MOST_STEPS = 2**31 - 1
 """The learner counts them in 32 bits."""
 
@@ -100,22 +104,30 @@ class RunSpec:
         paid = zip(env.event_names, env.prices(self.reward), strict=True)
         return {name: float(price) for name, price in paid if price}
 
-    def program(self, bonus: str | None = None, options: Options = ()) -> Program:
-        """What is compiled for it; another bonus's program will do for a run without one."""
-        name, chosen = (self.bonus, self.bonus_options) if bonus is None else (bonus, options)
+    @property
+    def own_bonus(self) -> BonusSpec:
+        """With its options."""
+        return self.bonus, self.bonus_options
+
+    def program(self, *bonuses: BonusSpec) -> Program:
+        """What is compiled for it and others, each with one of these bonuses; or for it alone.
+
+        Another bonus's program will do for a run without one.
+        """
         return make_program(
             self.environment,
             self.environment_options,
             self.architecture,
             self.architecture_options,
-            name,
-            chosen,
+            bonuses or (self.own_bonus,),
             self.settings,
         )
 
     def pack(self, program: Program) -> Pack:
         """A pack of this run alone."""
-        return Pack.single(program, self.seed, self.reward, self.knobs)
+        several = isinstance(program.bonus, OneOf)
+        mine = bonus_name(self.own_bonus) if several else None
+        return Pack.single(program, self.seed, self.reward, self.knobs, mine)
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
@@ -155,15 +167,32 @@ def make_program(
     environment_options: Options,
     architecture: str,
     architecture_options: Options,
-    bonus: str,
-    bonus_options: Options,
+    bonuses: tuple[BonusSpec, ...],
     settings: Settings,
 ) -> Program:
     """One program for all runs that differ in numbers only."""
     return Program.of(
         make_env(environment, environment_options),
         architecture,
-        bonuses.make(bonus, **dict(bonus_options)),
+        make_bonus(bonuses),
         settings,
         dict(architecture_options),
     )
+
+
+def make_bonus(chosen: tuple[BonusSpec, ...]) -> Bonus:
+    """The bonus, or one that is any of several."""
+    made = {each: bonuses.make(each[0], **dict(each[1])) for each in chosen}
+    if len(made) == 1:
+        return made[chosen[0]]
+    alike = next(bonus for (name, _), bonus in made.items() if name != NONE[0])
+    if NONE in made:  # its scores are 0, however they are normalised
+        made[NONE] = bonuses.make(NONE[0], normalise=alike.normalise, clip=alike.clip)
+    return OneOf.of({bonus_name(each): bonus for each, bonus in made.items()})
+
+
+def bonus_name(bonus: BonusSpec) -> str:
+    """What checkpoints call it among others: the same for equal options, in every version."""
+    name, chosen = bonus
+    given = stored_options("bonus", name, chosen)
+    return f"{name}-{digest(given)[:8]}" if given else name

@@ -15,7 +15,7 @@ from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
 from clew.store.canonical import JsonObject
 from clew.suite.logs import Kind, PackLogs, Row, rows_of
-from clew.suite.planning import PackSpec
+from clew.suite.packs import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
 from clew.suite.provenance import origins, provenance
 from clew.suite.resuming import RECORD, SPENT, STATE

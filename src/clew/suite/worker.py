@@ -19,7 +19,8 @@ from clew.learner.program_cache import use_program_cache
 from clew.plugins import UserModule, modules_in_use, use_again
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
 from clew.suite.logs import Kind
-from clew.suite.planning import PackSpec, SuitePlan, plan
+from clew.suite.packs import PackSpec
+from clew.suite.planning import SuitePlan, plan
 from clew.suite.progress import OnProgress, PackProgress, ended, publishing
 from clew.suite.provenance import provenance
 from clew.suite.stop import Stop

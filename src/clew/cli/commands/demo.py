@@ -50,7 +50,7 @@ def demo(out: Path = Path("out"), workers: int | None = None, no_cache: bool = F
     from clew.cli.training import train_here
     from clew.learner.execution import cores
     from clew.suite.launchers import WorkerConfig
-    from clew.suite.planning import group_by_program
+    from clew.suite.packs import group_by_program
 
     require_extra()
     suite, console = find_suite("demo"), console_for()
