@@ -42,7 +42,8 @@ GPU_RUNS, GPU_HALF = 180, 45
 IMAGES, FLOAT32 = 0.8, 0.82
 """What is left of a GPU's speed with images, and without TF32."""
 BONUS = 0.08
-"""What a second bonus adds to a program's time; the first is in the figures above."""
+"""What every bonus beyond the first adds to a program's time: E3B adds 8 to 11% on a GPU, NovelD
+less (`docs/performance.md`)."""
 COMPILE = {"cpu": 15.0, "gpu": 40.0}
 """Seconds for a program."""
 PER_PACK = 0.5
