@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -31,15 +32,15 @@ def test_the_chosen_one_scores_and_learns_as_alone(world: str) -> None:
     paid = {}
     for name in NAMES:
         alone, state = small(name), SEVERAL.init(observations, 3, key)
-        state = SEVERAL.choose(state, np.int32(SEVERAL.number(name)))
+        state = SEVERAL.choose(state, jnp.int32(SEVERAL.number(name)))
         mine = alone.init(observations, 3, key)
         for seen in rollouts:
             state, scores = score(SEVERAL, observations, state, seen)
             mine, wanted = score(alone, observations, mine, seen)
             np.testing.assert_allclose(scores, wanted, rtol=1e-4, atol=1e-6)
+            paid[name] = np.asarray(scores)
             state = learn(SEVERAL, observations, state, seen, key)
             mine = learn(alone, observations, mine, seen, key)
-        paid[name] = np.asarray(scores)
     assert not paid["none"].any()
     assert all(paid[name].any() for name in NAMES[1:])
     assert len({scores.tobytes() for scores in paid.values()}) == len(NAMES)
@@ -50,7 +51,7 @@ def test_names_say_which_and_their_order_does_not_matter() -> None:
     assert backwards == SEVERAL
     assert hash(backwards) == hash(SEVERAL)
     assert [SEVERAL.number(name) for name in SEVERAL.names] == list(range(len(NAMES)))
-    with pytest.raises(BadInput, match="unknown bonus of this program 'e3'.*'e3b'"):
+    with pytest.raises(BadInput, match=r"unknown bonus of this program 'e3'.*'e3b'"):
         SEVERAL.number("e3")
 
 
