@@ -68,7 +68,7 @@ class Backbone(eqx.Module):
         self, state: MemoryState, encoding: Encoding, first: Bool[Array, "env time"]
     ) -> tuple[MemoryState, Float[Array, "env time feature"]]:
         """Features of a chunk of time in every environment."""
-        state, ys = jax.vmap(self.memory.unroll)(state, encoding.memory_input, first)
+        state, ys = self.memory.unroll_batch(state, encoding.memory_input, first)
         return state, jnp.concatenate((encoding.embedding, ys), -1)
 
     def initial_state(self, envs: int) -> MemoryState:

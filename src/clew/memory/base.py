@@ -46,6 +46,12 @@ class Recurrent(eqx.Module, Generic[S, X]):
         """Take in a chunk of inputs, as `read` returned them; one by one unless overridden."""
         return jax.lax.scan(lambda carry, now: self.step(carry, *now), state, (xs, resets))
 
+    def unroll_batch(
+        self, state: S, xs: X, resets: Bool[Array, "env time"]
+    ) -> tuple[S, Float[Array, "env time width"]]:
+        """`unroll` in every environment; a memory may know a faster way than one by one."""
+        return jax.vmap(self.unroll)(state, xs, resets)
+
 
 class Architecture(Recurrent[S, X]):
     """A whole memory, as an agent has one."""

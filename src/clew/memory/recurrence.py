@@ -6,19 +6,21 @@ matrix product a second time, and adds up gradients with respect to whole matric
 gradient with respect to the state has to travel backwards in time. So there the backward loop
 computes that and nothing else, from products that were computed beforehand for all steps at once.
 Given those gradients, no step depends on another, and the gradients with respect to weights and
-inputs are computed for all steps together.
+inputs are computed for all steps together. On an NVIDIA GPU both loops are kernels (`fused`).
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from functools import partial
-from typing import TypeVar
+from functools import cache, partial
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
+from clew.memory import fused
 from clew.memory.base import cleared
 
 W = TypeVar("W")
@@ -65,13 +67,100 @@ def plain_scan(
     return jax.lax.scan(advance, state, (inputs, resets), unroll=unroll)[1]
 
 
+def recur_batch(
+    transition: Transition[W, S, X],
+    by_parts: fused.PartsTransition,
+    weights: W,
+    state: S,
+    inputs: X,
+    resets: Bool[Array, "env time"],
+) -> S:
+    """`recur` in every environment; `by_parts` is the transition as a kernel can compute it."""
+    (leaf, *_), (envs, _) = jax.tree.leaves(state), resets.shape
+    arguments = (weights, state, inputs, resets)
+    if fused.fits(leaf.shape[-1], envs, leaf.dtype):
+        leaves, tree = jax.tree.flatten(arguments)
+        shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
+        if _compiles(transition, by_parts, tree, shapes):
+            return kernels_with_state_gradients(transition, by_parts, *arguments)
+    return jax.vmap(partial(recur, transition, weights))(state, inputs, resets)
+
+
+@cache
+def _compiles(
+    transition: Transition,
+    by_parts: fused.PartsTransition,
+    tree: Any,
+    shapes: tuple[jax.ShapeDtypeStruct, ...],
+) -> bool:
+    """Whether this GPU can; an older one has too little memory for a block's state, say."""
+
+    def total(*arguments: PyTree) -> Array:
+        states = kernels_with_state_gradients(transition, by_parts, *arguments)
+        return jnp.stack([leaf.sum() for leaf in jax.tree.leaves(states)]).sum()
+
+    try:
+        gradient = jax.jit(jax.grad(total, argnums=(0, 1, 2)))
+        gradient.lower(*jax.tree.unflatten(tree, shapes)).compile()
+    except Exception as error:  # of whatever kind the compiler raises
+        message = str(error).partition("\n")[0]
+        warnings.warn(
+            f"training is slower, since a kernel does not compile: {message}", stacklevel=2
+        )
+        return False
+    return True
+
+
 def scan_with_state_gradients(
     transition: Transition[W, S, X], weights: W, state: S, inputs: X, resets: Bool[Array, " time"]
 ) -> S:
     """The same function; its backward loop computes gradients with respect to states alone."""
-    fixed, start, values = jax.lax.stop_gradient((weights, state, inputs))
-    after = plain_scan(transition, fixed, start, values, resets, UNROLL)
-    before = jax.vmap(cleared)(jax.tree.map(_shifted, start, after), resets)
+    fixed = jax.lax.stop_gradient((weights, state, inputs))
+    after = plain_scan(transition, *fixed, resets, UNROLL)
+    back = partial(_scan_back, transition)
+    return _with_state_gradients(transition, back, after, weights, state, inputs, resets)
+
+
+def kernels_with_state_gradients(
+    transition: Transition[W, S, X],
+    by_parts: fused.PartsTransition,
+    weights: W,
+    state: S,
+    inputs: X,
+    resets: Bool[Array, "env time"],
+    interpret: bool = False,
+) -> S:
+    """The same in every environment, where both loops are kernels."""
+    fixed = jax.lax.stop_gradient((weights, state, inputs))
+    after = fused.forward(by_parts, *fixed, resets, interpret)
+
+    def back(residuals: Residuals, cotangents: S) -> tuple[S, S]:
+        return fused.backward(by_parts, *residuals, cotangents, interpret)
+
+    arguments = (after, weights, state, inputs, resets)
+    return _with_state_gradients(transition, back, *arguments, each=jax.vmap)
+
+
+Residuals = tuple[PyTree, PyTree, PyTree, list[Float[Array, "*env time out"]], Array]
+"""Weights, states before each step, inputs, products, resets."""
+Back = Callable[[Residuals, S], tuple[S, S]]
+"""(residuals, gradients of the states) → those through time, of each step's state and the first."""
+
+
+def _with_state_gradients(
+    transition: Transition[W, S, X],
+    back: Back[S],
+    after: S,
+    weights: W,
+    state: S,
+    inputs: X,
+    resets: Bool[Array, "*env time"],
+    each: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda function: function,
+) -> S:
+    """`after`, with the gradients of a recurrence; `each` maps over environments, if there are."""
+
+    def begin(state: S, after: S, resets: Bool[Array, " time"]) -> S:
+        return jax.vmap(cleared)(jax.tree.map(_shifted, state, after), resets)
 
     def step(before: S, value: X) -> tuple[S, list[Array]]:
         products: list[Array] = []
@@ -82,9 +171,11 @@ def scan_with_state_gradients(
 
         return transition(weights, before, value, keep), products
 
-    steps, products = jax.vmap(step)(before, inputs)
-    products = jax.lax.stop_gradient(products)
-    return _through_time(transition, steps, state, after, fixed, before, values, products, resets)
+    fixed, start, values = jax.lax.stop_gradient((weights, state, inputs))
+    before = each(begin)(start, after, resets)
+    steps, products = each(jax.vmap(step))(before, inputs)
+    residuals = (fixed, before, values, jax.lax.stop_gradient(products), resets)
+    return _through_time(back, steps, state, after, residuals)
 
 
 def _shifted(first: Array, rest: Array) -> Array:
@@ -92,34 +183,25 @@ def _shifted(first: Array, rest: Array) -> Array:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _through_time(
-    transition: Transition[W, S, X],
-    steps: S,
-    state: S,
-    after: S,
-    weights: W,
-    before: S,
-    inputs: X,
-    products: list[Float[Array, "time out"]],
-    resets: Bool[Array, " time"],
-) -> S:
+def _through_time(back: Back[S], steps: S, state: S, after: S, residuals: Residuals) -> S:
     """`after`. The gradient with respect to each of `steps` is that of its state through time."""
     return after
 
 
-Residuals = tuple[PyTree, PyTree, PyTree, list[Float[Array, "time out"]], Bool[Array, " time"]]
-"""Weights, states before each step, inputs, products, resets."""
-
-
 def _forward(
-    transition: Transition[W, S, X], steps: S, state: S, after: S, *residuals: PyTree
-) -> tuple[S, tuple[PyTree, ...]]:
+    back: Back[S], steps: S, state: S, after: S, residuals: Residuals
+) -> tuple[S, Residuals]:
     return after, residuals
 
 
-def _backward(
-    transition: Transition[W, S, X], residuals: Residuals, cotangents: S
-) -> tuple[S | None, ...]:
+def _backward(back: Back[S], residuals: Residuals, cotangents: S) -> tuple[S | None, ...]:
+    return *back(residuals, cotangents), None, None
+
+
+_through_time.defvjp(_forward, _backward)
+
+
+def _scan_back(transition: Transition[W, S, X], residuals: Residuals, cotangents: S) -> tuple[S, S]:
     weights, before, inputs, products, resets = residuals
 
     def retreat(later: S, now: PyTree) -> tuple[S, S]:
@@ -136,10 +218,7 @@ def _backward(
     zeros = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), cotangents)
     backwards = (cotangents, before, inputs, products, resets)
     first, totals = jax.lax.scan(retreat, zeros, backwards, reverse=True, unroll=UNROLL)
-    return totals, first, *[None] * 6
-
-
-_through_time.defvjp(_forward, _backward)
+    return totals, first
 
 
 @jax.custom_jvp

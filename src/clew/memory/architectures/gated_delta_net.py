@@ -7,13 +7,14 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
-from clew.memory.recurrence import MatVec, matvec, recur
+from clew.memory.fused import Parts, Product
+from clew.memory.recurrence import MatVec, matvec, recur, recur_batch
 from clew.memory.registry import register
 from clew.validate import whole_number
 
@@ -117,10 +118,25 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
         self, state: DeltaNetState, xs: Read, resets: Resets
     ) -> tuple[DeltaNetState, Outputs]:
         """The memory of all steps of a chunk at once; then the tanh recurrence."""
-        memory, read = in_chunks(gated_delta_rule, state.memory, *xs.association, resets)
-        drive = self._drive(xs.drive, read)
+        memory, drive = self._associate(state.memory, xs, resets)
         hs = recur(_advance, self.of_state.weight, state.h, drive, resets)
         return DeltaNetState(memory, hs[-1]), hs
+
+    def unroll_batch(
+        self, state: DeltaNetState, xs: Read, resets: Bool[Array, "env time"]
+    ) -> tuple[DeltaNetState, Float[Array, "env time width"]]:
+        """In every environment; on some GPUs the tanh recurrence is one kernel."""
+        memory, drive = jax.vmap(self._associate)(state.memory, xs, resets)
+        weights = self.of_state.weight
+        hs = recur_batch(_advance, _advance_by_parts, weights, state.h, drive, resets)
+        return DeltaNetState(memory, hs[:, -1]), hs
+
+    def _associate(
+        self, memory: Float[Array, "key value"], xs: Read, resets: Resets
+    ) -> tuple[Float[Array, "key value"], Float[Array, "time width"]]:
+        """The associative memory after a chunk, and what drives the tanh recurrence."""
+        memory, read = in_chunks(gated_delta_rule, memory, *xs.association, resets)
+        return memory, self._drive(xs.drive, read)
 
     def _drive(
         self, drive: Float[Array, "*time width"], read: Float[Array, "*time value"]
@@ -135,3 +151,11 @@ def _advance(
     matvec: MatVec = matvec,
 ) -> Float[Array, " width"]:
     return jnp.tanh(drive + matvec(u, h))
+
+
+def _advance_by_parts(
+    u: Parts, h: Float[Array, "env width"], drive: Parts, product: Product
+) -> Float[Array, "env width"]:
+    """`_advance` in every environment, where all but the state is in parts."""
+    (matrix,), (driven,) = u, drive
+    return jnp.tanh(driven + product(matrix, h))

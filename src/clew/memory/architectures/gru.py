@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
-from clew.memory.recurrence import MatVec, matvec, recur
+from clew.memory.fused import Parts, Product, normed
+from clew.memory.recurrence import MatVec, matvec, recur, recur_batch
 from clew.memory.registry import register
 
 State = Float[Array, " width"]
@@ -84,6 +85,16 @@ class GRU(Architecture[State, Gates]):
         hs = recur(_advance, self.of_state, state, xs, resets)
         return hs[-1], hs
 
+    def unroll_batch(
+        self,
+        state: Float[Array, "env width"],
+        xs: Float[Array, "env time rows"],
+        resets: Bool[Array, "env time"],
+    ) -> tuple[Float[Array, "env width"], Float[Array, "env time width"]]:
+        """In every environment, on some GPUs as one kernel."""
+        hs = recur_batch(_advance, _advance_by_parts, self.of_state, state, xs, resets)
+        return hs[:, -1], hs
+
 
 def _advance(u: GRUStateWeights, h: State, from_input: Gates, matvec: MatVec = matvec) -> State:
     w = len(h)
@@ -101,3 +112,21 @@ def _advance(u: GRUStateWeights, h: State, from_input: Gates, matvec: MatVec = m
         candidate = jnp.tanh(u.candidate_norm(to_candidate + recalled))
     z = gates[w:]
     return z * h + (1 - z) * candidate
+
+
+def _advance_by_parts(
+    u: GRUStateWeights, h: Float[Array, "env width"], x: Parts, product: Product
+) -> Float[Array, "env width"]:
+    """`_advance` in every environment, where all but the state is in parts."""
+    (u_r, u_z), (u_n,), (x_r, x_z, x_n) = u.gates.weight, u.candidate.weight, x
+    gates = x_r + product(u_r, h), x_z + product(u_z, h)
+    if u.gate_norm is None or u.candidate_norm is None:
+        assert u.gates.bias is not None
+        assert u.candidate.bias is not None
+        (b_r, b_z), (b_n,) = u.gates.bias, u.candidate.bias
+        r, z = jax.nn.sigmoid(gates[0] + b_r), jax.nn.sigmoid(gates[1] + b_z)
+        candidate = x_n + r * (product(u_n, h) + b_n)
+    else:
+        r, z = map(jax.nn.sigmoid, normed(u.gate_norm, gates))
+        (candidate,) = normed(u.candidate_norm, (x_n + product(u_n, r * h),))
+    return z * h + (1 - z) * jnp.tanh(candidate)

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
 from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
-from clew.memory.recurrence import MatVec, matvec, recur
+from clew.memory.fused import Parts, Product, normed
+from clew.memory.recurrence import MatVec, matvec, recur, recur_batch
 from clew.memory.registry import register
 
 
@@ -88,6 +89,13 @@ class LSTM(Architecture[LSTMState, Gates]):
         states = recur(_advance, self.of_state, state, xs, resets)
         return jax.tree.map(lambda leaf: leaf[-1], states), states.h
 
+    def unroll_batch(
+        self, state: LSTMState, xs: Float[Array, "env time rows"], resets: Bool[Array, "env time"]
+    ) -> tuple[LSTMState, Float[Array, "env time width"]]:
+        """In every environment, on some GPUs as one kernel."""
+        states = recur_batch(_advance, _advance_by_parts, self.of_state, state, xs, resets)
+        return jax.tree.map(lambda leaf: leaf[:, -1], states), states.h
+
 
 def _advance(
     u: LSTMStateWeights, state: LSTMState, from_input: Gates, matvec: MatVec = matvec
@@ -98,4 +106,17 @@ def _advance(
     i, f, g, o = jnp.split(gates if u.gate_norm is None else u.gate_norm(gates), 4)
     c = jax.nn.sigmoid(f) * state.c + jax.nn.sigmoid(i) * jnp.tanh(g)
     shown = c if u.cell_norm is None else u.cell_norm(c)
+    return LSTMState(jax.nn.sigmoid(o) * jnp.tanh(shown), c)
+
+
+def _advance_by_parts(
+    u: LSTMStateWeights, state: LSTMState, x: Parts, product: Product
+) -> LSTMState:
+    """`_advance` in every environment, where all but the state is in parts."""
+    gates = tuple(x + product(w, state.h) for x, w in zip(x, u.gates.weight, strict=True))
+    if u.gates.bias is not None:
+        gates = tuple(gate + b for gate, b in zip(gates, u.gates.bias, strict=True))
+    i, f, g, o = gates if u.gate_norm is None else normed(u.gate_norm, gates)
+    c = jax.nn.sigmoid(f) * state.c + jax.nn.sigmoid(i) * jnp.tanh(g)
+    (shown,) = (c,) if u.cell_norm is None else normed(u.cell_norm, (c,))
     return LSTMState(jax.nn.sigmoid(o) * jnp.tanh(shown), c)
