@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +22,7 @@ from clew.learner import Knobs, Settings
 from clew.probes.reproduction import QUANTITIES
 from clew.probes.stored import measurements, read_all_probes
 from clew.store import RunFolder, Store, digest, scan
-from reproduce import STUDY, Table, add, append
-
-ORDER = ("layers", "max_score", "last_pairs", "boundary")
-"""Of a bonus's options, as in the runs before; others follow."""
-
-
-def changed(values: Mapping[str, object], usual: Mapping[str, object]) -> str:
-    """`name=value` of what is not as usual, as the other scripts are given it: 100, 1e9, false."""
-
-    def text(value: object) -> str:
-        if isinstance(value, float):
-            return f"{value:g}".replace("e+0", "e")
-        return value if isinstance(value, str) else json.dumps(value)
-
-    names = [*(name for name in ORDER if name in values), *(n for n in values if n not in ORDER)]
-    return " ".join(f"{n}={text(values[n])}" for n in names if usual.get(n) != values[n])
+from reproduce import STUDY, Table, add, append, changed
 
 
 def row(run: RunFolder, config: dict[str, Any]) -> dict[str, object]:

@@ -1,11 +1,10 @@
 """Train arms of the study under one reading of it, and add them to a folder of results.
 
-All rewards, bonuses and seeds of an architecture are one pack: a run without a bonus is trained in
-the program of the first bonus named, with a coefficient of 0. For example, MysteryPath with the
-goal drawn, which the paper's text says and its package does not do, for at most 500 seconds:
+All rewards, bonuses and seeds of an architecture are one pack. For example, all of TinyReproduce
+as the suite `paper` has it, 60 runs in each of two packs:
 
-    python benchmarks/reproduce.py MysteryPath-Grid sparse --architectures RetNet \\
-        --bonuses none e3b --seeds 5 --environment-options show_goal=true --seconds 500
+    python benchmarks/reproduce.py TinyReproduce sparse dense --architectures GRU LSTM \\
+        --bonuses none e3b noveld --paper
 
 It prints a table. With --out, `runs.csv` and `curves.csv` in that folder grow by a line a run;
 `results/README.md` says what their columns are. While a pack trains, `unfinished.json` there has
@@ -15,23 +14,35 @@ what these lines would be so far.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import datetime
+import fcntl
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from clew import bonuses, envs, memory
+from clew.bonuses import OneOf
 from clew.learner import History, Knobs, Pack, Program, Settings, TrainState, periods
-from clew.suite.library.paper import MEMORY_S13, MYSTERY_PATH, TINY_REPRODUCE
+from clew.suite.library.paper import (
+    BONUS_OPTIONS,
+    MEMORY_S13,
+    MYSTERY_PATH,
+    SETTINGS,
+    SHOWN,
+    TINY_REPRODUCE,
+)
 from clew.suite.provenance import provenance
 
 BLOCKS = (MYSTERY_PATH.keywords, MEMORY_S13.keywords, TINY_REPRODUCE.keywords)
 STUDY = {block["environment"]: block for block in BLOCKS}
 Table = list[dict[str, object]]
+ORDER = ("layers", "max_score", "last_pairs", "boundary")
+"""Of a bonus's options, in `runs.csv`; others follow."""
 
 
 class Arm(NamedTuple):
@@ -56,33 +67,44 @@ def options(pairs: list[str]) -> dict[str, object]:
     return found
 
 
-def train(args: argparse.Namespace, architecture: str, bonus: str, with_none: bool) -> Table:
-    """One pack: every reward and seed with this bonus, and without one if that was asked for."""
+def changed(values: Mapping[str, object], usual: Mapping[str, object]) -> str:
+    """`name=value` of what is not as usual, as these scripts are given it: 100, 1e9, false."""
+
+    def text(value: object) -> str:
+        if isinstance(value, float):
+            return f"{value:g}".replace("e+0", "e")
+        return value if isinstance(value, str) else json.dumps(value)
+
+    names = [*(name for name in ORDER if name in values), *(n for n in values if n not in ORDER)]
+    return " ".join(f"{n}={text(values[n])}" for n in names if usual.get(n) != values[n])
+
+
+def train(args: argparse.Namespace, architecture: str) -> Table:
+    """One pack: every reward, bonus and seed."""
     block = STUDY[args.environment]
+    of_bonus = {
+        bonus: {**(BONUS_OPTIONS.get(bonus, {}) if args.paper else {}), **options(chosen)}
+        for bonus, chosen in ((b, args.bonus_options if b != "none" else []) for b in args.bonuses)
+    }
     program = Program.of(
         envs.make(args.environment, **options(args.environment_options)),
         architecture,
-        bonuses.make(bonus, **options(args.bonus_options)),
+        OneOf.of({bonus: bonuses.make(bonus, **of_bonus[bonus]) for bonus in args.bonuses}),
         Settings(**{**block.get("settings", {}), **options(args.settings)}),
     )
-    knobs = {**block.get("knobs", {}), **options(args.knobs)}
-    coefficients = {bonus: {}} | ({"none": {"bonus_coef": 0.0}} if with_none else {})
-    chosen = " ".join(args.bonus_options)
     arms = [
-        Arm(reward, name, chosen if name != "none" else "", " ".join(args.knobs), seed)
+        Arm(reward, bonus, changed(of_bonus[bonus], {}), " ".join(args.knobs), seed)
         for reward in args.rewards
-        for name in sorted(coefficients)
+        for bonus in args.bonuses
         for seed in range(args.first_seed, args.first_seed + args.seeds)
     ]
-    pack = Pack.join(
-        [
-            Pack.single(
-                program, arm.seed, arm.reward, Knobs(**{**knobs, **coefficients[arm.bonus]})
-            )
-            for arm in arms
-        ]
-    )
-    return record(args, architecture, pack, arms)
+    knobs = Knobs(**{**block.get("knobs", {}), **options(args.knobs)})
+    pack = Pack.join([Pack.single(program, arm.seed, arm.reward, knobs, arm.bonus) for arm in arms])
+    state = pack.prepare()
+    with contextlib.ExitStack() as held:
+        if args.lock:
+            fcntl.flock(held.enter_context(open(args.lock, "w")), fcntl.LOCK_EX)
+        return record(args, architecture, pack, arms, state)
 
 
 def record(
@@ -238,15 +260,19 @@ def main() -> None:
     args_of.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     args_of.add_argument("--seeds", type=int, default=10)
     args_of.add_argument("--first-seed", type=int, default=0)
+    args_of.add_argument("--paper", action="store_true", help="as the suite `paper` has it")
+    args_of.add_argument("--lock", help="a file; of those that name it, one trains at a time")
     args = with_shared(args_of).parse_args()
-    paid = [bonus for bonus in args.bonuses if bonus != "none"]
+    if args.paper:
+        args.settings = [*changed(SETTINGS, {}).split(), *args.settings]
+        if args.environment == "MysteryPath-Grid":
+            args.environment_options = [*changed(SHOWN, {}).split(), *args.environment_options]
     for architecture in args.architectures:
-        for i, bonus in enumerate(paid or ["none"]):
-            rows = train(args, architecture, bonus, "none" in args.bonuses and i == 0)
-            show(rows)
-            if args.out:
-                add(args.out, rows)
-                (args.out / "unfinished.json").unlink()
+        rows = train(args, architecture)
+        show(rows)
+        if args.out:
+            add(args.out, rows)
+            (args.out / "unfinished.json").unlink()
 
 
 if __name__ == "__main__":
