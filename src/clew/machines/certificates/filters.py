@@ -43,14 +43,18 @@ class WholeSteps:
     def __init__(self, pomdp: Pomdp):
         ways = [b.probability.denominator for rows in pomdp.steps for row in rows for b in row]
         self.scale = lcm(*set(ways))
-        self.ways = [[self._going_on(pomdp, row) for row in rows] for rows in pomdp.steps]
+        numbers: dict[tuple[int, bool, Fraction], int] = {}
 
-    def _going_on(self, pomdp: Pomdp, row: Iterable[Branch]) -> list[tuple[int, int, int]]:
-        return [
-            (s, o, p.numerator * (self.scale // p.denominator))
-            for s, o, p, _ in row
-            if not ended(pomdp, s)
-        ]
+        def way(b: Branch) -> tuple[int | None, int, int, int]:
+            over, p = ended(pomdp, b.state), b.probability
+            kind = numbers.setdefault((b.observation, over, b.reward), len(numbers))
+            whole = p.numerator * (self.scale // p.denominator)
+            return None if over else b.state, b.observation, kind, whole
+
+        self.ways = [[[way(b) for b in row] for row in rows] for rows in pomdp.steps]
+        """[state][action]: (next state, None if it is the end; o', kind, chance)."""
+        self.kinds = list(numbers)
+        """Every (o', over, r)."""
 
     def next_filters(
         self, weights: Mapping[int, int], action: int, only: Container[int] | None = None
@@ -61,11 +65,22 @@ class WholeSteps:
         """
         found: dict[int, dict[int, int]] = {}
         for s, weight in weights.items():
-            for s2, o, chance in self.ways[s][action]:
-                if only is None or o in only:
+            for s2, o, _, chance in self.ways[s][action]:
+                if s2 is not None and (only is None or o in only):
                     after = found.setdefault(o, {})
                     after[s2] = after.get(s2, 0) + weight * chance
         return found
+
+    def joint_law(
+        self, weights: Mapping[int, int], action: int
+    ) -> dict[tuple[int, bool, Fraction], Fraction]:
+        """Pr(o', over, r | h, a), whatever the weights sum to."""
+        found: dict[int, int] = defaultdict(int)
+        for s, weight in weights.items():
+            for _, _, kind, chance in self.ways[s][action]:
+                found[kind] += weight * chance
+        total = sum(found.values())
+        return {self.kinds[kind]: Fraction(weight, total) for kind, weight in found.items()}
 
 
 def next_filters(
