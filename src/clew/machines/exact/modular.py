@@ -24,6 +24,8 @@ DENSE = 20_000_000
 
 def modular_solution(rows: Sequence[Row], right: Sequence[int]) -> dict[int, Fraction] | None:
     """A solution of Σ_j rows_i[j] · x_j = right_i; None if there is none modulo two primes."""
+    if not _may_have_one(rows, right):
+        return None
     long = len(rows) <= SMALL and max(map(int.bit_length, right), default=0) > 200
     for prime in (LONG_PRIME,) * long + PRIMES[:2]:
         elimination = Elimination(rows, right, prime)
@@ -37,6 +39,15 @@ def modular_solution(rows: Sequence[Row], right: Sequence[int]) -> dict[int, Fra
         if satisfies(rows, right, solution):
             return solution
     return None
+
+
+def _may_have_one(rows: Sequence[Row], right: Sequence[int]) -> bool:
+    """Whether a system with many equations twice has a solution, modulo one of two primes."""
+    once = {(frozenset(row.items()), b): i for i, (row, b) in enumerate(zip(rows, right))}
+    if 2 * len(once) > len(rows):
+        return True
+    some, known = [rows[i] for i in once.values()], [right[i] for i in once.values()]
+    return any(Elimination(some, known, prime).consistent for prime in PRIMES[:2])
 
 
 class Elimination:
