@@ -47,7 +47,8 @@ def check_encodes(proof: Encodes) -> None:
     for (o, u), weights in basis:
         for action in range(len(product.pomdp.actions)):
             rests = ((w, rest(s, o, u, action)) for s, w in weights.items())
-            demand(sum(w * left for w, left in rests if left) == 0, "the potential's equation fails on a history")
+            total = sum((w * left for w, left in rests if left), Fraction(0))
+            demand(total == 0, "the potential's equation fails on a history")
 
 
 def check_differs(proof: Differs) -> None:

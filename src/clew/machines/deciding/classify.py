@@ -36,6 +36,7 @@ from clew.machines.deciding.spaces import in_words
 from clew.machines.deciding.structure import rewarded
 from clew.machines.deciding.unencodable import never_perfect
 from clew.machines.exact.numbers import exact_text
+from clew.machines.garbage import uncollected
 from clew.machines.model.belief import Filter, close
 from clew.machines.model.ends import MEANING
 from clew.machines.model.pomdp import Pomdp
@@ -65,6 +66,7 @@ class Classification:
     diagnosis: Diagnosis
 
 
+@uncollected()
 def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     """Answer all questions, and have every certificate verified."""
     whole_number("limit", limit, 1)

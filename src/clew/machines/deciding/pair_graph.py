@@ -17,7 +17,7 @@ Arrow = tuple[int, Pair]
 """A next observation that both can show, and the pair it leads to."""
 Mask = NDArray[np.bool_]
 """Which pairs, by number."""
-Numbers = NDArray[np.int32]
+Numbers = NDArray[np.integer]
 
 
 def pair_of(first: int, second: int) -> tuple[Pair, int]:

@@ -133,10 +133,11 @@ def _free(graph: PairGraph, binding: Sequence[Mask]) -> NDArray[np.int32]:
 
     Returns ranks; -1 for pairs that are not free.
     """
-    count = np.sum(binding, axis=0, dtype=np.int16)
+    count = np.array(binding).sum(0, np.int16)
     rank = np.where(count, np.int32(-1), np.int32(0))
     queue = deque(np.flatnonzero(count == 0).tolist())
-    bound, left = [bytearray(mask) for mask in binding], count.tolist() if queue else []
+    bound = [bytearray(mask) for mask in binding]
+    left = count.tolist()
     while queue:
         pair = queue.popleft()
         for before, place, _ in graph.before(pair):

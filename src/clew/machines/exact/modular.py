@@ -13,7 +13,15 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from clew.machines.exact.lifting import LONG_PRIME, PRIMES, SMALL, inverse_modulo, lifted, satisfies, times
+from clew.machines.exact.lifting import (
+    LONG_PRIME,
+    PRIMES,
+    SMALL,
+    inverse_modulo,
+    lifted,
+    satisfies,
+    times,
+)
 
 Row = dict[int, int]
 LONG = 30
@@ -43,11 +51,12 @@ def modular_solution(rows: Sequence[Row], right: Sequence[int]) -> dict[int, Fra
 
 def _may_have_one(rows: Sequence[Row], right: Sequence[int]) -> bool:
     """Whether a system with many equations twice has a solution, modulo one of two primes."""
-    once = {(frozenset(row.items()), b): i for i, (row, b) in enumerate(zip(rows, right))}
+    equations = zip(rows, right, strict=True)
+    once = {(frozenset(row.items()), b): row for row, b in equations}
     if 2 * len(once) > len(rows):
         return True
-    some, known = [rows[i] for i in once.values()], [right[i] for i in once.values()]
-    return any(Elimination(some, known, prime).consistent for prime in PRIMES[:2])
+    known = [b for _, b in once]
+    return any(Elimination([*once.values()], known, p).consistent for p in PRIMES[:2])
 
 
 class Elimination:

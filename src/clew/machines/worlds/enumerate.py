@@ -13,6 +13,7 @@ import numpy as np
 
 from clew.envs.enumeration import LIMIT
 from clew.machines.exact.numbers import NumberLike, rational, summed
+from clew.machines.garbage import uncollected
 from clew.machines.model.pomdp import Begin, Branch, Film, Pomdp
 from clew.validate import BadInput, whole_number
 
@@ -77,6 +78,7 @@ class Walker(abc.ABC, Generic[S]):
         return self.seen.setdefault(observation, len(self.seen))
 
 
+@uncollected()
 def walk(
     walker: Walker[S],
     begins: Sequence[First[S]],

@@ -81,19 +81,19 @@ class JaxWalker(Walker[State]):
             some = states[first : first + BATCH]
             # always as many at a time, so that one program is compiled
             after, step = self._batch([*some, *[some[0]] * (BATCH - len(some))])
-            used = jax.tree.map(lambda leaf, n=len(some): leaf[:n], after)
-            shown, paid = (self._each(part, len(some)) for part in (step.obs, step.events))
-            seen, rewards = [*map(self._shown, shown)], [*map(self._paid, paid)]
-            ended = np.asarray(step.terminated)[: len(some)].ravel().tolist()
-            taken = [
-                ([(Taken(self.key(state), *facts), state)])
-                for state, *facts in zip(_split(used, 2), seen, rewards, ended, strict=True)
-            ]
-            rows += [taken[i : i + n] for i in range(0, len(taken), n)]
+            landed = _split(after, 2, n * len(some))
+            facts = zip(landed, *self._facts(step, len(some)), strict=True)
+            ways = [[(Taken(self.key(s), o, paid, ended), s)] for s, o, paid, ended in facts]
+            rows += [ways[i : i + n] for i in range(0, len(ways), n)]
         return rows
 
-    def _each(self, part: np.ndarray, count: int) -> np.ndarray:
-        return part[:count].reshape(-1, *part.shape[2:])
+    def _facts(self, step: Step, count: int) -> tuple[list[int], list[Fraction], list[bool]]:
+        """What is seen and paid, and whether it is over, for some states and each action."""
+        obs, events, ended = (
+            part.reshape(-1, *part.shape[2:])
+            for part in (np.asarray(x)[:count] for x in (step.obs, step.events, step.terminated))
+        )
+        return [*map(self._shown, obs)], [*map(self._paid, events)], ended.tolist()
 
     def _batch(self, states: list[State]) -> tuple[State, Step]:
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
@@ -123,7 +123,8 @@ class JaxWalker(Walker[State]):
         return self.number(int(obs) if obs.ndim == 0 else obs.tobytes())
 
 
-def _split(batch: State, depth: int) -> list[State]:
+def _split(batch: State, depth: int, count: int | None = None) -> list[State]:
+    """One by one; the first so many."""
     leaves, form = jax.tree.flatten(batch)
-    flat = [leaf.reshape(-1, *leaf.shape[depth:]) for leaf in leaves]
+    flat = [leaf.reshape(-1, *leaf.shape[depth:])[:count] for leaf in leaves]
     return [form.unflatten([leaf[i] for leaf in flat]) for i in range(len(flat[0]))]
