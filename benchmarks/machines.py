@@ -43,6 +43,8 @@ CASES: dict[str, tuple[str, dict]] = {
         "MysteryPath-Grid",
         {"size": 4, "actions": "cardinal", "origin_sides": (0,)},
     ),
+    "MysteryPath 4×4, 300 draws": ("MysteryPath-Grid", {"size": 4, "draws": 300}),
+    "MysteryPath 5×5, 300 draws": ("MysteryPath-Grid", {"size": 5, "draws": 300}),
 }
 QUICK = ("MemoryS7, view 3", "MemoryS13, view 3", "TinyReproduce k=4 v=2")
 
@@ -57,8 +59,10 @@ def measure(name: str) -> dict:
     from clew.machines.worlds import from_env
 
     world, options = CASES[name]
+    drawn = {name: options[name] for name in ("draws",) if name in options}
+    options = {name: value for name, value in options.items() if name not in drawn}
     began = time.process_time()
-    pomdp = from_env(envs.make(world, **options))
+    pomdp = from_env(envs.make(world, **options), **drawn)
     enumerated = time.process_time() - began
     beliefs = close(pomdp, 100_000)
     seen: dict[int, int] = {}
