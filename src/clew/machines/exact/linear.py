@@ -23,7 +23,10 @@ def fixed_point(constants: Sequence[Fraction], terms: Sequence[SparseRow]) -> li
     for component in components([list(row) for row in terms]):
         place = {i: number for number, i in enumerate(component)}
         known = [
-            constants[i] + sum(k * solution[j] for j, k in terms[i].items() if j not in place)
+            constants[i]
+            + sum(
+                k * value for j, k in terms[i].items() if j not in place and (value := solution[j])
+            )
             for i in component
         ]
         if len(component) == 1:
