@@ -23,8 +23,8 @@ from clew.machines.certificates.filters import (
     shortest,
 )
 from clew.machines.deciding.classify import classify
+from clew.machines.exact.garbage import uncollected
 from clew.machines.exact.linear import Span, solve
-from clew.machines.garbage import uncollected
 from clew.machines.model.belief import close
 from tests.machines.tiny import tiny_pomdps
 

@@ -35,8 +35,8 @@ from clew.machines.deciding.quotient import compressed_machine
 from clew.machines.deciding.spaces import in_words
 from clew.machines.deciding.structure import rewarded
 from clew.machines.deciding.unencodable import never_perfect
+from clew.machines.exact.garbage import uncollected
 from clew.machines.exact.numbers import exact_text
-from clew.machines.garbage import uncollected
 from clew.machines.model.belief import Filter, close
 from clew.machines.model.ends import MEANING
 from clew.machines.model.pomdp import Pomdp

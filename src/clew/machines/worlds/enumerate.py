@@ -12,8 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from clew.envs.enumeration import LIMIT
+from clew.machines.exact.garbage import uncollected
 from clew.machines.exact.numbers import NumberLike, rational, summed
-from clew.machines.garbage import uncollected
 from clew.machines.model.pomdp import Begin, Branch, Film, Pomdp
 from clew.validate import BadInput, whole_number
 
