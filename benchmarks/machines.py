@@ -1,10 +1,11 @@
 """How long it takes to decide what a reward supervises: one process a row, seconds of CPU time.
 
     python benchmarks/machines.py [--quick] [NAME ...]
+    python benchmarks/machines.py --where NAME
     python benchmarks/machines.py --files FOLDER
 
-prints the table of `docs/concepts/theory.md`, or of `docs/concepts/public-pomdps.md` for a
-folder of .POMDP files.
+prints the table of `docs/concepts/theory.md`, a row of the shares in `docs/performance.md`, or the
+table of `docs/concepts/public-pomdps.md` for a folder of .POMDP files.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clew.machines import Pomdp
     from clew.machines.deciding.classify import Classification
 
@@ -43,22 +46,32 @@ CASES: dict[str, tuple[str, dict]] = {
         "MysteryPath-Grid",
         {"size": 4, "actions": "cardinal", "origin_sides": (0,)},
     ),
+    "MysteryPath 4×4, 300 draws": ("MysteryPath-Grid", {"size": 4, "draws": 300}),
+    "MysteryPath 5×5, 300 draws": ("MysteryPath-Grid", {"size": 5, "draws": 300}),
 }
 QUICK = ("MemoryS7, view 3", "MemoryS13, view 3", "TinyReproduce k=4 v=2")
+
+
+def read(name: str) -> Pomdp:
+    """The world of a case."""
+    from clew import envs
+    from clew.machines.worlds import from_env
+
+    world, options = CASES[name]
+    drawn = {key: options[key] for key in ("draws",) if key in options}
+    chosen = {key: value for key, value in options.items() if key not in drawn}
+    return from_env(envs.make(world, **chosen), **drawn)
 
 
 def measure(name: str) -> dict:
     """One row, in this process."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    from clew import envs
     from clew.machines.certificates.claims import verdict_name
     from clew.machines.deciding.classify import classify
     from clew.machines.model.belief import close
-    from clew.machines.worlds import from_env
 
-    world, options = CASES[name]
     began = time.process_time()
-    pomdp = from_env(envs.make(world, **options))
+    pomdp = read(name)
     enumerated = time.process_time() - began
     beliefs = close(pomdp, 100_000)
     seen: dict[int, int] = {}
@@ -89,6 +102,44 @@ def measure(name: str) -> dict:
             }
     row["gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return row
+
+
+PARTS = {
+    "posteriors": ("close",),
+    "pairs": ("decide_pairs",),
+    "machines tried": ("one_state", "density"),
+    "verification": ("verify",),
+    "optimal play": ("optimal", "ranking", "redundancy"),
+    "counts and bound": ("profile", "size_bound"),
+}
+"""What `classify` calls, and what that is."""
+
+
+def shares(name: str) -> str:
+    """Where the time of deciding one case goes, in %: a row, in this process."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    from clew.machines.deciding import classify as module
+
+    spent = dict.fromkeys(PARTS, 0.0)
+
+    def timed(part: str, call: Callable[..., object]) -> Callable[..., object]:
+        def measured(*args: object, **options: object) -> object:
+            began = time.process_time()
+            try:
+                return call(*args, **options)
+            finally:
+                spent[part] += time.process_time() - began
+
+        return measured
+
+    for part, calls in PARTS.items():
+        for call in calls:
+            setattr(module, call, timed(part, getattr(module, call)))
+    pomdp = read(name)
+    began = time.process_time()
+    module.classify(pomdp, 100_000)
+    total = time.process_time() - began
+    return f"| {name} | {' | '.join(f'{100 * s / total:.0f}' for s in spent.values())} |"
 
 
 FILE_SECONDS = 120
@@ -202,6 +253,8 @@ if __name__ == "__main__":
         print(measure_file(Path(sys.argv[-1])))
     elif "--files" in sys.argv:
         files(Path(sys.argv[-1]))
+    elif "--where" in sys.argv:
+        print(f"| task | {' | '.join(PARTS)} |", shares(sys.argv[-1]), sep="\n")
     elif "--row" in sys.argv:
         print(json.dumps(measure(sys.argv[-1])))
     else:

@@ -14,8 +14,8 @@ from clew.machines import Begin, Branch, Labelling, Pomdp, PomdpRM, RewardMachin
 from clew.machines.certificates.claims import Loop, NeverPerfect, Refuted, Sparse, Unencodable
 from clew.machines.certificates.loops import check_loop
 from clew.machines.certificates.verify import Rejected, verify
+from clew.machines.deciding.bisimulation import classes
 from clew.machines.deciding.density import density, one_state
-from clew.machines.deciding.pair_graph import classes
 from clew.machines.deciding.pairs import decide_pairs
 from clew.machines.deciding.structure import admits
 from clew.machines.deciding.unencodable import unencodable

@@ -83,7 +83,8 @@ def check_loop(loop: Loop) -> list[Weights]:
         span.add(left)
         basis.append(vector)
         vector = _pushed(pomdp, vector, word)
-    factors = [-left.get(marks + i, Fraction(0)) for i in range(len(basis))]
+    mine = left[marks + len(basis)]
+    factors = [Fraction(-left.get(marks + i, 0), mine) for i in range(len(basis))]
     demand(factors[0] != 0, "a repetition still loses a dimension")
     demand(len(basis) > 1, "the word repeats one posterior")
     _check_independent(factors)

@@ -18,6 +18,7 @@ from clew.machines.certificates.filters import (
     mean_reward,
     next_filters,
     next_law,
+    normalised,
 )
 
 
@@ -37,13 +38,16 @@ def check_encodes(proof: Encodes) -> None:
             u2, paid = product.step(u, o, action, b.observation)
             # nothing is owed once an episode is over
             owed = 0 if ended(product.pomdp, b.state) else psi[b.state, b.observation, u2]
-            gain = product.pomdp.discount * owed
-            left += b.probability * (paid + gain - b.reward)
+            if owed:
+                left += b.probability * product.pomdp.discount * owed
+            if paid != b.reward:
+                left += b.probability * (paid - b.reward)
         return left
 
     for (o, u), weights in basis:
         for action in range(len(product.pomdp.actions)):
-            total = sum((w * rest(s, o, u, action) for s, w in weights.items()), Fraction(0))
+            rests = ((w, rest(s, o, u, action)) for s, w in weights.items())
+            total = sum((w * left for w, left in rests if left), Fraction(0))
             demand(total == 0, "the potential's equation fails on a history")
 
 
@@ -144,7 +148,7 @@ def check_perfect(proof: Perfect) -> None:
     law: dict[object, object] = {}
     for site, weights in check_basis(proof.product, (v.history for v in proof.basis)):
         for action in range(len(proof.product.pomdp.actions)):
-            here = joint_law(proof.product.pomdp, weights, action)
+            here = joint_law(proof.product.pomdp, normalised(weights), action)
             same = law.setdefault((site, action), here) == here
             demand(same, "two histories at one site have different next steps")
 

@@ -7,16 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from clew.machines.certificates.claims import Bound, Dense, Distinctions
-from clew.machines.certificates.filters import (
-    Weights,
-    demand,
-    first_filters,
-    joint_law,
-    key_of,
-    next_filters,
-    normalised,
-)
-from clew.machines.model.pomdp import Pomdp
+from clew.machines.certificates.filters import WholeSteps, demand, first_filters, key_of
 
 Pair = tuple[int, int]
 
@@ -52,10 +43,10 @@ def check_bound(proof: Bound) -> None:
 class _Future:
     """What every action does from a cell, worked out from its posterior."""
 
-    def __init__(self, pomdp: Pomdp, place: dict[tuple, int], posterior: Weights):
+    def __init__(self, steps: WholeSteps, place: dict[tuple, int], posterior: dict[int, int]):
         self.joint, self.mean, self.law, self.after = [], [], [], []
-        for a in range(len(pomdp.actions)):
-            filters, joint = next_filters(pomdp, posterior, a), joint_law(pomdp, posterior, a)
+        for a in range(len(steps.ways[0])):
+            filters, joint = steps.next_filters(posterior, a), steps.joint_law(posterior, a)
             law: dict[tuple[int, bool], Fraction] = defaultdict(Fraction)
             for (o, over, _), p in joint.items():
                 law[o, over] += p
@@ -73,14 +64,15 @@ class _Future:
 def _unpoolable(evidence: Distinctions) -> tuple[list[_Future], set[Pair]]:
     """Check the evidence; returns what follows each cell, and the pairs that are forced apart."""
     pomdp = evidence.pomdp
-    posteriors = [normalised(dict(cell.posterior)) for cell in evidence.cells]
+    posteriors = [dict(cell.posterior) for cell in evidence.cells]
     place = {
         key_of(cell.observation, posterior): i
         for i, (cell, posterior) in enumerate(zip(evidence.cells, posteriors, strict=True))
     }
     for o, weights in first_filters(pomdp).items():
         demand(key_of(o, weights) in place, "a first observation is missing")
-    futures = [_Future(pomdp, place, posterior) for posterior in posteriors]
+    steps = WholeSteps(pomdp)
+    futures = [_Future(steps, place, posterior) for posterior in posteriors]
     lead = _check_classes(evidence, futures)
     demand(evidence.chosen.keys() == evidence.forced.keys(), "a forced gap has no equation")
     for pair, action in evidence.chosen.items():

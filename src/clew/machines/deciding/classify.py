@@ -35,6 +35,7 @@ from clew.machines.deciding.quotient import compressed_machine
 from clew.machines.deciding.spaces import in_words
 from clew.machines.deciding.structure import rewarded
 from clew.machines.deciding.unencodable import never_perfect
+from clew.machines.exact.garbage import uncollected
 from clew.machines.exact.numbers import exact_text
 from clew.machines.model.belief import Filter, close
 from clew.machines.model.ends import MEANING
@@ -65,6 +66,7 @@ class Classification:
     diagnosis: Diagnosis
 
 
+@uncollected()
 def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     """Answer all questions, and have every certificate verified."""
     whole_number("limit", limit, 1)

@@ -17,11 +17,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import NamedTuple
 
 from clew.machines.certificates.claims import Differs, Encodes, History, Returns, Tails, Triple
 from clew.machines.deciding.spaces import Spaces, reachable, spaces
 from clew.machines.exact.linear import fixed_point
+from clew.machines.exact.numbers import summed
 from clew.machines.model.reward_machine import PomdpRM
 
 Play = Callable[[int, int], Mapping[int, Fraction]]
@@ -53,7 +55,8 @@ def encodes(product: PomdpRM, known: Spaces | None = None, default: int = 0) -> 
     for vector in known.basis:
         for action, row in enumerate(rest):
             o, u = vector.site
-            if sum((w * row[s, o, u] for s, w in vector.weights.items()), Fraction(0)):
+            left = ((w, row.get((s, o, u))) for s, w in vector.weights.items() if row)
+            if sum(w * value for w, value in left if value):
                 return _differs(product, tail, vector.history, action, default)
     return Encodes(product, potential, known.basis)
 
@@ -61,18 +64,21 @@ def encodes(product: PomdpRM, known: Spaces | None = None, default: int = 0) -> 
 def imbalances(
     product: PomdpRM, potential: Mapping[Triple, Fraction]
 ) -> list[dict[Triple, Fraction]]:
-    """Left minus right side of the equation, by action, for every triple alone."""
-    gamma = product.pomdp.discount
+    """Left minus right side of the equation, by action, for every triple alone, if not zero."""
+    gamma, over = product.pomdp.discount, product.pomdp.over
     found: list[dict[Triple, Fraction]] = [{} for _ in product.pomdp.actions]
     for (s, o, u), value in potential.items():
         for action, row in enumerate(product.pomdp.steps[s]):
             here = -value
             for b in row:
                 u2, paid = product.step(u, o, action, b.observation)
-                here += b.probability * (paid - b.reward)
-                if b.state not in product.pomdp.over:
-                    here += b.probability * gamma * potential[b.state, b.observation, u2]
-            found[action][s, o, u] = here
+                if paid != b.reward:
+                    here += b.probability * (paid - b.reward)
+                owed = b.state not in over and potential[b.state, b.observation, u2]
+                if owed:
+                    here += b.probability * gamma * owed
+            if here:
+                found[action][s, o, u] = here
     return found
 
 
@@ -100,7 +106,12 @@ def _differs(product: PomdpRM, tail: Tails, history: History, action: int, defau
 
 def tails(product: PomdpRM, triples: Sequence[Triple], play: Play) -> Tails:
     """What a policy of the machine's state earns, from everywhere."""
-    return Tails(*(_values(product, triples, play, machine) for machine in (False, True)))
+    place = {triple: number for number, triple in enumerate(triples)}
+    steps = [_step(product, triple, play(*triple[1:]), place) for triple in triples]
+    sides = ([step.pomdp for step in steps], [step.machine for step in steps])
+    ways = [step.after for step in steps]
+    values = (_values(side, ways, product.pomdp.discount) for side in sides)
+    return Tails(*(dict(zip(triples, side, strict=True)) for side in values))
 
 
 def start_returns(product: PomdpRM, tail: Tails) -> Returns:
@@ -164,43 +175,55 @@ def deviation_returns(product: PomdpRM, tail: Tails, history: History, last: int
     return Returns(*total)
 
 
-def _values(
-    product: PomdpRM, triples: Sequence[Triple], play: Play, machine: bool
-) -> dict[Triple, Fraction]:
-    """Triples with the same equation share an unknown: most machines do not look at everything."""
-    group = dict.fromkeys(triples, 0)
-    classes = 1
-    while True:
-        equation = {t: _equation(product, t, play(t[1], t[2]), group, machine) for t in triples}
-        number = {e: i for i, e in enumerate(dict.fromkeys(equation.values()))}
-        finer = {t: number[equation[t]] for t in triples}
-        if len(number) == classes:
-            break
-        group, classes = finer, len(number)
-    # the partition is stable, so that old and new numbers name the same groups
-    renamed = {group[t]: finer[t] for t in triples}
-    solution = fixed_point(
-        [constant for constant, _ in number],
-        [{renamed[g]: k for g, k in terms} for _, terms in number],
-    )
-    return {t: solution[place] for t, place in finer.items()}
+class _Step(NamedTuple):
+    """What is paid in a step from one triple, and the places of the triples that it leads to."""
+
+    pomdp: Fraction
+    machine: Fraction
+    after: dict[int, Fraction]
 
 
-def _equation(
-    product: PomdpRM,
-    triple: Triple,
-    actions: Mapping[int, Fraction],
-    group: Mapping[Triple, int],
-    machine: bool,
-) -> tuple[Fraction, frozenset[tuple[int, Fraction]]]:
+def _step(
+    product: PomdpRM, triple: Triple, actions: Mapping[int, Fraction], place: Mapping[Triple, int]
+) -> _Step:
     s, o, u = triple
-    gamma = product.pomdp.discount
-    constant, terms = Fraction(0), defaultdict(Fraction)
-    for action, chance in actions.items():
+    pomdp, machine, after = Fraction(0), Fraction(0), dict[int, Fraction]()
+    for action, share in actions.items():
         for b in product.pomdp.steps[s][action]:
             u2, paid = product.step(u, o, action, b.observation)
-            constant += chance * b.probability * (paid if machine else b.reward)
-            if b.state in product.pomdp.over:
-                continue
-            terms[group[b.state, b.observation, u2]] += gamma * chance * b.probability
-    return constant, frozenset(terms.items())
+            chance = b.probability if share == 1 else share * b.probability
+            pomdp = pomdp + chance * b.reward if b.reward else pomdp
+            machine = machine + chance * paid if paid else machine
+            if b.state not in product.pomdp.over:
+                there = place[b.state, b.observation, u2]
+                after[there] = after[there] + chance if there in after else chance
+    return _Step(pomdp, machine, after)
+
+
+def _values(
+    paid: Sequence[Fraction], ways: Sequence[Mapping[int, Fraction]], discount: Fraction
+) -> list[Fraction]:
+    """x = paid + discount · ways · x, where unknowns with the same equation are one.
+
+    Most machines do not look at everything. Chances are whole numbers while equations are compared.
+    """
+    scale = lcm(*{p.denominator for way in ways for p in way.values()})
+    whole = [[(j, p.numerator * (scale // p.denominator)) for j, p in way.items()] for way in ways]
+    numbers: dict[Fraction, int] = {}
+    constant = [numbers.setdefault(value, len(numbers)) for value in paid]
+    group, count = [0] * len(paid), 1
+    while True:
+        equations = (
+            (first, *sorted(summed((group[j], p) for j, p in way).items()))
+            for first, way in zip(constant, whole, strict=True)
+        )
+        number: dict[tuple, int] = {}
+        group = [number.setdefault(equation, len(number)) for equation in equations]
+        if len(number) == count:
+            break
+        count = len(number)
+    # the partition is stable, and old and new numbers are the same: both are in order of appearance
+    amounts = list(numbers)
+    terms = [{j: discount * Fraction(p, scale) for j, p in after} for _, *after in number]
+    solution = fixed_point([amounts[first] for first, *_ in number], terms)
+    return [solution[place] for place in group]

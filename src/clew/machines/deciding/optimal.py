@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,13 +78,11 @@ def _value_of(beliefs: Filter, actions: list[tuple[int, ...]]) -> Fraction | Non
     """The return of playing any of the listed actions; None if it takes too much arithmetic."""
     constants, terms = [], []
     for rows, some in zip(beliefs.rows, actions, strict=True):
-        share = Fraction(1, len(some))
-        row: dict[int, Fraction] = defaultdict(Fraction)
-        for action in some:
-            for _, p, after in rows[action].ways():
-                row[after] += beliefs.pomdp.discount * share * p
-        terms.append(row)
-        constants.append(share * sum((rows[action].mean for action in some), Fraction(0)))
+        ways = summed((after, p) for action in some for _, p, after in rows[action].ways())
+        share = beliefs.pomdp.discount / len(some)
+        terms.append({after: share * p for after, p in ways.items()})
+        paid = sum((mean for action in some if (mean := rows[action].mean)), Fraction(0))
+        constants.append(paid / len(some))
     if max(map(len, components([list(row) for row in terms]))) > LARGE:
         return None
     values = fixed_point(constants, terms)
@@ -152,4 +149,5 @@ def _nearly_best(choices: Sequence[Sequence[Choice]], discount: float) -> list[i
 
 def one_step(choice: Choice, values: Sequence[Fraction], discount: Fraction) -> Fraction:
     """Q: the reward and the discounted value after it."""
-    return choice.reward + discount * sum((p * values[j] for j, p in choice.after), Fraction(0))
+    after = sum((p * value for j, p in choice.after if (value := values[j])), Fraction(0))
+    return choice.reward + discount * after if after else choice.reward

@@ -104,20 +104,22 @@ def _equations(product: PomdpRM, known: Spaces) -> Iterator[Equation]:
     """One for every history of the basis and action: weighted sums over single triples."""
     gamma, steps = product.pomdp.discount, product.pomdp.steps
     branches = [b for rows in steps for row in rows for b in row]
-    scale = gamma.denominator * lcm(*(b.probability.denominator for b in branches))
-    scale *= lcm(*(b.reward.denominator for b in branches))
+    scale = gamma.denominator * lcm(*{b.probability.denominator for b in branches})
+    scale *= lcm(*{b.reward.denominator for b in branches})
 
     @cache
     def alone(s: int, o: int, u: int, action: int) -> tuple[dict[Unknown, int], int]:
         left: dict[Unknown, int] = defaultdict(int)
         left[s, o, u] -= scale
+        right = 0
         for b in steps[s][action]:
-            chance = b.probability * scale
+            chance = b.probability.numerator * (scale // b.probability.denominator)
             u2 = product.step(u, o, action, b.observation).state
-            left[u, product.labelling(o, action, b.observation)] += int(chance)
+            left[u, product.labelling(o, action, b.observation)] += chance
+            right += chance // b.reward.denominator * b.reward.numerator
             if b.state not in product.pomdp.over:
-                left[b.state, b.observation, u2] += int(gamma * chance)
-        return left, int(sum(b.probability * b.reward * scale for b in steps[s][action]))
+                left[b.state, b.observation, u2] += chance // gamma.denominator * gamma.numerator
+        return left, right
 
     for vector in known.basis:
         for action in range(len(product.pomdp.actions)):

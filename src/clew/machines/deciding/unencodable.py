@@ -105,9 +105,9 @@ def _law(
     """Pr(o', over, r | weights, action)."""
     total = step.scale * sum(weights.values())
     return summed(
-        ((o, s2 in step.over, r), Fraction(w * p, total))
+        (step.kinds[kind], Fraction(w * p, total))
         for s, w in weights.items()
-        for s2, o, r, p in step.whole[s][action]
+        for _, _, kind, p in step.whole[s][action]
     )
 
 
@@ -133,9 +133,9 @@ def _contradiction(
                 for s, weight in image.items():
                     w = weight // common
                     left[then, s] -= w * step.scale * gamma.denominator
-                    for s2, o, reward, p in step.whole[s][action]:
+                    for s2, o, kind, p in step.whole[s][action]:
                         left[then, action, o] += w * p * gamma.denominator
-                        paid += w * p * reward * gamma.denominator
+                        paid += w * p * step.kinds[kind][2] * gamma.denominator
                         if s2 not in step.over:
                             left[(*then, action, o), s2] += w * p * gamma.numerator
                 for unknown, value in left.items():

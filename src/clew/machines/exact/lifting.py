@@ -14,6 +14,10 @@ import numpy as np
 
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)
 """Products of two residues fit into 64 bits."""
+LONG_PRIME = 2**521 - 1
+"""For small systems: fewer, longer digits."""
+SMALL = 100
+"""Equations of a small system."""
 
 
 def lifted(
@@ -23,8 +27,12 @@ def lifted(
     prime: int,
 ) -> list[Fraction]:
     """The solution of a regular square system that `modulo` solves modulo a prime."""
-    digits = [0] * len(whole)
-    modulus, rest, tries = 1, list(target), 2
+    digits, modulus, rest = [0] * len(whole), 1, list(target)
+    # Cramer's rule and Hadamard's bound say how long the numbers can be
+    denominator = sum(sum(map(abs, row.values())).bit_length() for row in whole)
+    numerator = denominator + max((b.bit_length() for b in target), default=0)
+    few = len(whole) <= SMALL
+    tries = 1 + (numerator + denominator + 2) // (prime.bit_length() - 1) if few else 2
     for count in range(1, 1_000_000):
         step = modulo([b % prime for b in rest])
         digits = [x + modulus * d for x, d in zip(digits, step, strict=True)]
@@ -35,18 +43,18 @@ def lifted(
         ]
         if count == tries:
             tries = tries * 3 // 2 + 1
-            found = _recovered(digits, modulus)
+            half = isqrt(modulus // 2)
+            found = _recovered(digits, modulus, min(half, 1 << denominator) if few else half)
             if found is not None and satisfies(whole, target, dict(enumerate(found))):
                 return found
     raise ArithmeticError("the equations do not have a solution of a reasonable size")
 
 
-def _recovered(digits: list[int], modulus: int) -> list[Fraction] | None:
+def _recovered(digits: list[int], modulus: int, largest: int) -> list[Fraction] | None:
     """Fractions from residues, by way of a denominator that they mostly share."""
-    bound = isqrt(modulus // 2)
     shared, found = 1, []
     for digit in digits:
-        part = _fraction(digit * shared % modulus, modulus, bound)
+        part = _fraction(digit * shared % modulus, modulus, largest)
         if part is None:
             return None
         shared *= part.denominator
@@ -54,13 +62,13 @@ def _recovered(digits: list[int], modulus: int) -> list[Fraction] | None:
     return found
 
 
-def _fraction(residue: int, modulus: int, bound: int) -> Fraction | None:
-    """The n/d ≡ residue with |n|, d ≤ bound, by Euclid's algorithm half way."""
-    before, now = (modulus, 0), (residue, 1)
+def _fraction(residue: int, modulus: int, largest: int) -> Fraction | None:
+    """The n/d ≡ residue with d ≤ largest and 2 |n| d ≤ modulus, by Euclid's algorithm part way."""
+    before, now, bound = (modulus, 0), (residue, 1), modulus // (2 * largest)
     while now[0] > bound:
         quotient = before[0] // now[0]
         before, now = now, (before[0] - quotient * now[0], before[1] - quotient * now[1])
-    return Fraction(now[0], now[1]) if now[1] and abs(now[1]) <= bound else None
+    return Fraction(now[0], now[1]) if now[1] and abs(now[1]) <= largest else None
 
 
 def satisfies(

@@ -23,7 +23,10 @@ def fixed_point(constants: Sequence[Fraction], terms: Sequence[SparseRow]) -> li
     for component in components([list(row) for row in terms]):
         place = {i: number for number, i in enumerate(component)}
         known = [
-            constants[i] + sum(k * solution[j] for j, k in terms[i].items() if j not in place)
+            constants[i]
+            + sum(
+                k * value for j, k in terms[i].items() if j not in place and (value := solution[j])
+            )
             for i in component
         ]
         if len(component) == 1:
@@ -49,14 +52,26 @@ def solve(rows: Sequence[SparseRow], right: Sequence[Number]) -> dict[int, Fract
     That there is none is said where it is so modulo two primes: it is all but certain, and no
     claim rests on it.
     """
-    system = [_whole({**row, -1: value}) for row, value in zip(rows, right, strict=True)]
-    known = [row.pop(-1, 0) for row in system]
-    return modular_solution(system, known)
+    system = [_whole(row, value) for row, value in zip(rows, right, strict=True)]
+    # long numbers on the right stay there: the solution is that of a multiple of them
+    scale = lcm(*{value.denominator for _, value in system})
+    known = [value.numerator * (scale // value.denominator) for _, value in system]
+    solution = modular_solution([row for row, _ in system], known)
+    if solution is None or scale == 1:
+        return solution
+    return {j: value / scale for j, value in solution.items()}
 
 
-def _whole(row: SparseRow) -> dict[int, int]:
+def _whole(row: SparseRow, right: Number) -> tuple[dict[int, int], Number]:
+    """A multiple of an equation, the left side in whole numbers."""
     scale = lcm(*(value.denominator for value in row.values()))
-    return _shortest({j: int(value * scale) for j, value in row.items()})
+    whole = {j: value.numerator * (scale // value.denominator) for j, value in row.items()}
+    right = right * scale if scale > 1 else right
+    factor = gcd(*whole.values(), right.numerator) or 1
+    if factor > 1:
+        whole = {j: value // factor for j, value in whole.items()}
+        right = Fraction(right.numerator // factor, right.denominator)
+    return {j: value for j, value in whole.items() if value}, right
 
 
 def _without(pivot: int, row: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:

@@ -13,7 +13,15 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from clew.machines.exact.lifting import PRIMES, inverse_modulo, lifted, satisfies, times
+from clew.machines.exact.lifting import (
+    LONG_PRIME,
+    PRIMES,
+    SMALL,
+    inverse_modulo,
+    lifted,
+    satisfies,
+    times,
+)
 
 Row = dict[int, int]
 LONG = 30
@@ -24,7 +32,10 @@ DENSE = 20_000_000
 
 def modular_solution(rows: Sequence[Row], right: Sequence[int]) -> dict[int, Fraction] | None:
     """A solution of Σ_j rows_i[j] · x_j = right_i; None if there is none modulo two primes."""
-    for prime in PRIMES[:2]:
+    if not _may_have_one(rows, right):
+        return None
+    long = len(rows) <= SMALL and max(map(int.bit_length, right), default=0) > 200
+    for prime in (LONG_PRIME,) * long + PRIMES[:2]:
         elimination = Elimination(rows, right, prime)
         if not elimination.consistent:
             continue
@@ -36,6 +47,16 @@ def modular_solution(rows: Sequence[Row], right: Sequence[int]) -> dict[int, Fra
         if satisfies(rows, right, solution):
             return solution
     return None
+
+
+def _may_have_one(rows: Sequence[Row], right: Sequence[int]) -> bool:
+    """Whether a system with many equations twice has a solution, modulo one of two primes."""
+    equations = zip(rows, right, strict=True)
+    once = {(frozenset(row.items()), b): row for row, b in equations}
+    if 2 * len(once) > len(rows):
+        return True
+    known = [b for _, b in once]
+    return any(Elimination([*once.values()], known, p).consistent for p in PRIMES[:2])
 
 
 class Elimination:
@@ -65,10 +86,11 @@ class Elimination:
         right = dict(zip(self.square()[1], target, strict=True))
         for row, pivot, factor in self._steps:
             right[row] = (right[row] - factor * right[pivot]) % prime
-        tail = np.array([right[i] % prime for i in self._dense_rows], np.int64)
-        values = dict(
-            zip(self._dense_unknowns, map(int, times(self._inverse, tail, prime)), strict=True)
-        )
+        values: dict[int, int] = {}
+        if self._dense_rows:
+            tail = np.array([right[i] % prime for i in self._dense_rows], np.int64)
+            found = times(self._inverse, tail, prime).tolist()
+            values = dict(zip(self._dense_unknowns, found, strict=True))
         for unknown, i in reversed(self._order):
             row = self._rows[i]
             rest = right[i] - sum(v * values.get(x, 0) for x, v in row.items() if x != unknown)
@@ -92,7 +114,8 @@ class Elimination:
             if i not in left or length != len(rows[i]):
                 heappop(shortest)  # an entry from before the row changed
                 continue
-            if length > LONG and len(left) * (len(using) - len(taken)) <= DENSE:
+            dense = length > LONG and prime in PRIMES
+            if dense and len(left) * (len(using) - len(taken)) <= DENSE:
                 break
             heappop(shortest)
             left.discard(i)

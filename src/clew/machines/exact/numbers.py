@@ -15,6 +15,7 @@ from typing import TypeVar
 from clew.validate import BadInput
 
 K = TypeVar("K", bound=Hashable)
+W = TypeVar("W", int, Fraction)
 
 SLACK = Fraction(1, 2**50)
 """A float may be the result of a few operations, each of which rounds."""
@@ -42,9 +43,9 @@ def rational(field: str, value: object) -> Fraction:
     raise BadInput(f"{field}={shown} is not valid; it must be a finite number or text like '3/4'")
 
 
-def summed(weights: Iterable[tuple[K, Fraction]]) -> dict[K, Fraction]:
+def summed(weights: Iterable[tuple[K, W]]) -> dict[K, W]:
     """Weights by key; those of equal keys are added."""
-    total: dict[K, Fraction] = {}
+    total: dict[K, W] = {}
     for key, weight in weights:
         total[key] = total[key] + weight if key in total else weight
     return total

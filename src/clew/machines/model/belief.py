@@ -12,10 +12,13 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import NamedTuple
 
-from clew.machines.model.pomdp import Pomdp
+from clew.machines.exact.numbers import summed
+from clew.machines.model.pomdp import Branch, Pomdp
 from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
 
 Posterior = tuple[tuple[int, int], ...]
+Kind = tuple[int, bool, Fraction]
+"""(o', whether the episode is over, r)."""
 LIMIT = 200_000
 ZERO = Fraction(0)
 BITS = 2048
@@ -126,13 +129,14 @@ def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
         ways = []
         for action in range(len(pomdp.actions)):
             after, row = step(cells[here].posterior, action)
+            places = []
             for cell in after:
-                if cell not in index:
-                    index[cell] = len(cells)
+                places.append(index.setdefault(cell, len(cells)))
+                if places[-1] == len(cells):
                     cells.append(cell)
                     parents.append((here, action))
                     long = long or max(w for _, w in cell.posterior).bit_length() > BITS
-            ways.append(row._replace(after=tuple(index[cell] for cell in after)))
+            ways.append(row._replace(after=tuple(places)))
         rows.append(tuple(ways))
         if len(rows) == sum(growth):
             growth.append(len(cells) - len(rows))
@@ -196,12 +200,24 @@ class Stepper:
     """Bayes' rule in whole numbers."""
 
     def __init__(self, pomdp: Pomdp):
-        self.pomdp = pomdp
-        rows = [row for rows in pomdp.steps for row in rows]
-        self.scale = lcm(*(b.probability.denominator for row in rows for b in row))
-        self.whole = [[_whole(row, self.scale) for row in rows] for rows in pomdp.steps]
-        self.over = pomdp.over
+        self.pomdp, self.over = pomdp, pomdp.over
+        ways = [way for rows in pomdp.steps for row in rows for way in row]
+        self.scale = lcm(*{way.probability.denominator for way in ways})
+        self.kinds = sorted({(way.observation, way.state in self.over, way.reward) for way in ways})
+        """Every (o', over, r) that a step can show, in order."""
+        number = {kind: place for place, kind in enumerate(self.kinds)}
+        self.whole = [[self._whole(row, number) for row in rows] for rows in pomdp.steps]
+        """[state][action]: (next state, o', kind, chance times `scale`)."""
         self._laws: dict[tuple, tuple] = {}
+        self._rows: dict[tuple, BeliefRow] = {}
+
+    def _whole(
+        self, row: Sequence[Branch], number: dict[Kind, int]
+    ) -> list[tuple[int, int, int, int]]:
+        return [
+            (s, o, number[o, s in self.over, reward], p.numerator * (self.scale // p.denominator))
+            for s, o, p, reward in row
+        ]
 
     def begin(self) -> list[tuple[BeliefCell, Fraction]]:
         """The first cells and how likely they are."""
@@ -218,32 +234,31 @@ class Stepper:
     def __call__(self, posterior: Posterior, action: int) -> tuple[list[BeliefCell], BeliefRow]:
         """The cells that an action leads to, and its row (without them)."""
         seen: dict[int, dict[int, int]] = {}
-        last: dict[int, int] = {}
-        paid: dict[tuple[int, bool, Fraction], int] = {}
+        paid: dict[int, int] = {}
         for s, w in posterior:
-            for s2, o, reward, p in self.whole[s][action]:
-                over = s2 in self.over
-                if over:
-                    last[o] = last.get(o, 0) + w * p
-                else:
+            for s2, o, kind, p in self.whole[s][action]:
+                paid[kind] = paid.get(kind, 0) + w * p
+                if s2 not in self.over:
                     weights = seen.setdefault(o, {})
                     weights[s2] = weights.get(s2, 0) + w * p
-                paid[o, over, reward] = paid.get((o, over, reward), 0) + w * p
-        total = self.scale * sum(w for _, w in posterior)
-        order = sorted(seen)
-        law = tuple((o, Fraction(sum(seen[o].values()), total)) for o in order)
-        ended = tuple((o, Fraction(w, total)) for o, w in sorted(last.items()))
-        joint = tuple((o, over, r, Fraction(w, total)) for (o, over, r), w in sorted(paid.items()))
+        factor = gcd(*paid.values())
+        key = tuple(sorted((kind, w // factor) for kind, w in paid.items()))
+        row = self._rows.get(key) or self._rows.setdefault(key, self._row(key))
+        return [BeliefCell(o, _posterior(seen[o])) for o in sorted(seen)], row
+
+    def _row(self, weights: tuple[tuple[int, int], ...]) -> BeliefRow:
+        """From the weights of kinds; there are few different ones, and fractions take time."""
+        total = sum(w for _, w in weights)
+        joint = tuple((*self.kinds[kind], Fraction(w, total)) for kind, w in weights)
+        law, last = (
+            tuple(summed((o, p) for o, over, _, p in joint if over is which).items())
+            for which in (False, True)
+        )
         mean = sum((r * p for _, _, r, p in joint if r), ZERO)
-        row = BeliefRow(self._intern(law), self._intern(ended), (), mean, self._intern(joint))
-        return [BeliefCell(o, _posterior(seen[o])) for o in order], row
+        return BeliefRow(self._intern(law), self._intern(last), (), mean, self._intern(joint))
 
     def _intern(self, law: tuple) -> tuple:
         return self._laws.setdefault(law, law)
-
-
-def _whole(row: Sequence, scale: int) -> list[tuple[int, int, Fraction, int]]:
-    return [(b.state, b.observation, b.reward, int(b.probability * scale)) for b in row]
 
 
 def coprime(weights: dict[int, int]) -> dict[int, int]:

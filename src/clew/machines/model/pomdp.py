@@ -207,7 +207,8 @@ def _check_law(pomdp: Pomdp, what: str, law: Sequence[Begin] | Sequence[Branch])
             raise BadInput(f"{what} leads to state {way.state}, which does not exist")
         if not (0 <= way.observation < len(pomdp.observations)):
             raise BadInput(f"{what} shows observation {way.observation}, which does not exist")
-    total = sum((way.probability for way in law), Fraction(0))
+    chances = [way.probability for way in law]
+    total = chances[0] if len(chances) == 1 else sum(chances, Fraction(0))
     if total != 1:
         raise BadInput(f"{what} has probabilities that sum to {total}, not to 1")
 

@@ -84,7 +84,7 @@ def outlasts(pomdp: Pomdp, steps: int) -> bool:
 
 
 FEW_DRAWS = 300
-"""Levels with which a MysteryPath of 5×5 is decided in half a minute."""
+"""Levels with which a MysteryPath of 5×5 is decided in about 12 s."""
 READING = ("seeds", "reward", "discount", "limit", "name")
 """Options of `from_gym`; all others are the environment's own."""
 TRAINING = ("success_return", "success_key", "obs_scale", "latents", "vector", "max_episode_steps")

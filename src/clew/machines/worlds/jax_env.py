@@ -62,6 +62,7 @@ class JaxWalker(Walker[State]):
         every = jax.vmap(lambda state, action, key: env.step(state, action, key), (None, 0, None))
         self._step = jax.jit(jax.vmap(every, (0, None, None)))
         self._keys = jax.random.split(key, KEYS)
+        self._amounts: dict[bytes, Fraction] = {}
 
     def start(self, levels: Sequence[tuple[PyTree[np.ndarray], Fraction]]) -> list[First[State]]:
         """Begin an episode in each level."""
@@ -80,11 +81,19 @@ class JaxWalker(Walker[State]):
             some = states[first : first + BATCH]
             # always as many at a time, so that one program is compiled
             after, step = self._batch([*some, *[some[0]] * (BATCH - len(some))])
-            flat = _split(after, 2)
-            for i in range(len(some)):
-                landed = enumerate(flat[i * n : (i + 1) * n])
-                rows.append([[(self._taken(state, step, i, a), state)] for a, state in landed])
+            landed = _split(after, 2, n * len(some))
+            facts = zip(landed, *self._facts(step, len(some)), strict=True)
+            ways = [[(Taken(self.key(s), o, paid, ended), s)] for s, o, paid, ended in facts]
+            rows += [ways[i : i + n] for i in range(0, len(ways), n)]
         return rows
+
+    def _facts(self, step: Step, count: int) -> tuple[list[int], list[Fraction], list[bool]]:
+        """What is seen and paid, and whether it is over, for some states and each action."""
+        obs, events, ended = (
+            part.reshape(-1, *part.shape[2:])
+            for part in (np.asarray(x)[:count] for x in (step.obs, step.events, step.terminated))
+        )
+        return [*map(self._shown, obs)], [*map(self._paid, events)], ended.tolist()
 
     def _batch(self, states: list[State]) -> tuple[State, Step]:
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
@@ -102,23 +111,20 @@ class JaxWalker(Walker[State]):
                 )
         return answer
 
-    def _taken(self, state: State, step: Step, i: int, a: int) -> Taken:
-        return Taken(
-            self.key(state),
-            self._shown(np.asarray(step.obs)[i, a]),
-            self._paid(np.asarray(step.events)[i, a]),
-            bool(step.terminated[i, a]),
-        )
-
     def _paid(self, events: np.ndarray) -> Fraction:
-        happened = zip(self.prices, events, strict=True)
-        return sum((p * meant_by(float(e)) for p, e in happened if p and e), Fraction(0))
+        what = events.tobytes()
+        if what not in self._amounts:  # there are few different ones
+            happened = zip(self.prices, events, strict=True)
+            amounts = (p * meant_by(float(e)) for p, e in happened if p and e)
+            self._amounts[what] = sum(amounts, Fraction(0))
+        return self._amounts[what]
 
     def _shown(self, obs: np.ndarray) -> int:
         return self.number(int(obs) if obs.ndim == 0 else obs.tobytes())
 
 
-def _split(batch: State, depth: int) -> list[State]:
+def _split(batch: State, depth: int, count: int | None = None) -> list[State]:
+    """One by one; the first so many."""
     leaves, form = jax.tree.flatten(batch)
-    flat = [leaf.reshape(-1, *leaf.shape[depth:]) for leaf in leaves]
+    flat = [leaf.reshape(-1, *leaf.shape[depth:])[:count] for leaf in leaves]
     return [form.unflatten([leaf[i] for leaf in flat]) for i in range(len(flat[0]))]

@@ -6,10 +6,10 @@ import dataclasses
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool
 
 from clew.envs.enumeration import Enumeration, refuse_many
 from clew.envs.worlds.mystery_path.law import LARGEST, LevelKey, level_law
@@ -18,6 +18,7 @@ from clew.envs.worlds.mystery_path.world import MysteryPath, PathState
 from clew.validate import whole_number
 
 DRAWS = 20_000
+QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0}
 HEADINGS = ("north", "west", "south", "east")
 
 
@@ -45,7 +46,9 @@ class Paths(Enumeration[PathState]):
     def _drawn(self) -> dict[LevelKey, Fraction]:
         """As often as they came."""
         keys = jax.random.split(jax.random.key(0), self.draws)
-        drawn = jax.tree.map(np.asarray, jax.jit(jax.vmap(self.env.level))(keys))
+        # drawn once: to compile takes longer than to run
+        draw = jax.jit(jax.vmap(self.env.level), compiler_options=QUICK_TO_COMPILE)
+        drawn = jax.tree.map(np.asarray, draw(keys))
         counted = Counter(
             (frozenset(np.flatnonzero(path).tolist()), int(origin), int(goal))
             for path, origin, goal in zip(*drawn, strict=True)
@@ -84,10 +87,10 @@ class Paths(Enumeration[PathState]):
         """The path, the pose, and the tiles that were tested if the reward depends on them."""
         level = state.level
         named: dict[str, Hashable] = {
-            "path": f"{int(level.origin)}→{int(level.goal)} by {_tiles(level.path)}",
+            "path": f"{int(level.origin)}→{int(level.goal)} by {_tiles(level.path.tobytes())}",
             "pose": (int(state.tile), int(state.heading), bool(state.off)),
         }
-        return named | ({"tested": _tiles(state.tested)} if self.visits else {})
+        return named | ({"tested": _tiles(state.tested.tobytes())} if self.visits else {})
 
     def smaller(self) -> Mapping[str, object]:
         """Three tiles along each side; what was tested multiplies the states."""
@@ -95,5 +98,6 @@ class Paths(Enumeration[PathState]):
         return {"size": 3, **fewer}
 
 
-def _tiles(mask: Bool[Array, " tile"]) -> str:
-    return " ".join(map(str, np.flatnonzero(mask)))
+@lru_cache(100_000)
+def _tiles(mask: bytes) -> str:
+    return " ".join(map(str, np.flatnonzero(np.frombuffer(mask, bool))))
