@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from clew.analysis.figures.reproduction import _columns
 from clew.analysis.report.comparison import published_summaries
 from clew.analysis.reproduction import (
     CLAIMS,
@@ -129,11 +130,19 @@ def test_every_claim_holds_of_the_published_figures() -> None:
 def test_what_was_not_trained_is_said(trained: list[TrainedArm]) -> None:
     none = judge(CLAIMS[0], [], published_summaries())
     assert none.outcome == "not trained"
-    assert "11 are not trained" in overview([])[0]
+    assert "14 are not trained" in overview([])[0]
     claims, arms, readings = tables(trained)
     assert len(claims.rows) >= len(CLAIMS)
     assert len(arms.rows) == len(trained)
     assert readings.rows
+
+
+def test_the_picture_keeps_worlds_whole() -> None:
+    """In two columns of about the same length, or in one."""
+    worlds = {"MysteryPath-Grid": 4, "MiniGrid-MemoryS13": 1, "MiniGrid-MemoryS13[view=7]": 2}
+    arms = [(world, "sparse", str(i), "none") for world, n in worlds.items() for i in range(n)]
+    assert _columns(arms) == [arms[:4], arms[4:]]
+    assert _columns(arms[:4]) == [arms[:4]]
 
 
 @pytest.mark.parametrize("suffix", [".md", ".html", ".png"])
@@ -144,7 +153,7 @@ def test_the_command(
     out = tmp_path / f"paper{suffix}"
     report(Path("paper"), out=out)
     printed = capsys.readouterr().out
-    assert printed.startswith("Of 11 claims of the paper about success, ")
+    assert printed.startswith("Of 14 claims of the paper about success, ")
     assert "E3B lifts RetNet on MysteryPath: HOLDS" in printed
     assert "P4, On MemoryS13, the bonus makes the cue more decodable: NOT EVALUABLE" in printed
     assert out.stat().st_size > 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,14 +11,15 @@ from matplotlib.figure import Figure
 from clew.analysis.figures.style import INK, new, styled
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import STEPS
-from clew.analysis.report.comparison import ArmSummary, published_summaries
+from clew.analysis.report.comparison import Arm, ArmSummary, published_summaries
 from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS, TrainedArm
 from clew.analysis.stats.intervals import half_width
 
 PUBLISHED = (INK, "D")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a5195", "#b8860b", "#56b4e9", "#cc79a7")
-MARKS = ("o", "s", "v", "^", "P", "X", "<", ">")
-"""One more than colours, so that both come again together only after 56 readings."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a5195", "#b8860b", "#56b4e9", "#cc79a7",
+           "#8c564b")  # fmt: skip
+MARKS = ("o", "s", "v", "^", "P", "X", "<", ">", "*")
+"""One more than colours, so that both come again together only after 72 readings."""
 FAR = 0.85
 """Share of the study's steps from which an arm is drawn."""
 
@@ -28,30 +30,43 @@ def reproduction(trained: Sequence[TrainedArm]) -> Figure:
     drawn = [e for e in trained if e.steps >= FAR * STEPS[e.arm[0]] and len(e.curves) > 1]
     arms = [arm for arm in published if any(e.arm == arm for e in drawn)]
     readings = list(dict.fromkeys(_bonus_of(e) for e in drawn if e.arm in arms))
+    columns = _columns(arms)
     with styled():
-        figure = new(6.4, 1.2 + 0.36 * len(arms))
-        axes = figure.subplots()
+        figure = new(5.6 * len(columns), 1.5 + 0.3 * max(map(len, columns)))
         looks = {
             reading: (COLOURS[i % len(COLOURS)], MARKS[i % len(MARKS)])
             for i, reading in enumerate(readings)
         }
+        panels = figure.subplots(1, len(columns), squeeze=False)[0]
+        for axes, part in zip(panels, columns, strict=True):
+            for row, arm in enumerate(part):
+                _point(axes, row, published[arm], *PUBLISHED)
+                mine = sorted((e for e in drawn if e.arm == arm), key=_bonus_of)
+                for k, each in enumerate(mine):
+                    _point(axes, row + 0.2 * (k + 1), each.summary(), *looks[_bonus_of(each)])
+            names = [f"{task_label(*arm[:2])}: {arm[2]}, {bonus_label(arm[3])}" for arm in part]
+            axes.set_yticks([row + 0.2 for row in range(len(part))], names)
+            axes.set_ylim(len(part) - 0.2, -0.4)
+            axes.set_xlim(-0.02, 1.02)
+            axes.set_xlabel("success over the final fifth of training: mean, 95% interval")
+            axes.grid(axis="x", color="#dddddd", lw=0.5)
         for label, (colour, mark) in {"published": PUBLISHED, **looks}.items():
-            axes.plot([], [], mark, color=colour, ms=4, label=label)
-        for row, arm in enumerate(arms):
-            _point(axes, row, published[arm], *PUBLISHED)
-            mine = sorted((e for e in drawn if e.arm == arm), key=_bonus_of)
-            for k, each in enumerate(mine):
-                _point(axes, row + 0.2 * (k + 1), each.summary(), *looks[_bonus_of(each)])
-        names = [f"{task_label(*arm[:2])}: {arm[2]}, {bonus_label(arm[3])}" for arm in arms]
-        axes.set_yticks([row + 0.2 for row in range(len(arms))], names)
-        axes.set_ylim(len(arms) - 0.2, -0.4)
-        axes.set_xlim(-0.02, 1)
-        axes.set_xlabel(
-            "success over the final fifth of training: mean and 95% interval over seeds"
-        )
-        axes.grid(axis="x", color="#dddddd", lw=0.5)
-        figure.legend(loc="outside lower center", fontsize=7)
+            panels[0].plot([], [], mark, color=colour, ms=4, label=label)
+        figure.legend(loc="outside lower center", fontsize=7, ncols=len(columns))
     return figure
+
+
+def _columns(arms: Sequence[Arm]) -> list[list[Arm]]:
+    """One or two, about equally long; a world stays whole."""
+    worlds: dict[str, list[Arm]] = {}
+    for arm in arms:
+        worlds.setdefault(arm[0].partition("[")[0], []).append(arm)
+    parts = list(worlds.values())
+    splits = [
+        [list(chain(*half)) for half in (parts[:i], parts[i:]) if half]
+        for i in range(1, len(parts) + 1)
+    ]
+    return min(splits, key=lambda split: max(map(len, split)))
 
 
 def _bonus_of(each: TrainedArm) -> str:

@@ -12,6 +12,7 @@ from clew.analysis.report.comparison import Arm, ArmSummary, difference
 from clew.analysis.reproduction.trained import Reading, TrainedArm
 from clew.analysis.stats.effects import MARGIN
 from clew.analysis.stats.intervals import Interval
+from clew.labels import bonus_label
 
 Direction = Literal["above", "below", "like"]
 Outcome = Literal["holds", "does not hold", "open"]
@@ -45,9 +46,22 @@ class Claim(NamedTuple):
         return "holds" if low > 0 else "does not hold" if high < MARGIN else "open"
 
 
-def _bonus(name: str, says: str, task: tuple[str, str], memory: str, expected: Direction) -> Claim:
-    """E3B against no bonus."""
-    return Claim(name, says, (*task, memory, "e3b"), (*task, memory, "none"), expected)
+def _bonus(
+    name: str,
+    says: str,
+    task: tuple[str, str],
+    memory: str,
+    expected: Direction,
+    bonus: str = "e3b",
+) -> Claim:
+    """A bonus against none."""
+    return Claim(name, says, (*task, memory, bonus), (*task, memory, "none"), expected)
+
+
+def _null(bonus: str, memory: str) -> Claim:
+    """A bonus where there is nothing to seek."""
+    says = f"{bonus_label(bonus)} changes nothing for {memory} on TinyReproduce"
+    return _bonus("null", says, TINY_DENSE, memory, "like", bonus)
 
 
 def _penalty(says: str, memory: str) -> Claim:
@@ -74,7 +88,8 @@ CLAIMS = (
     _bonus("distractor", "a useless dense reward leaves RetNet E3B's gain", PATH_DISTRACTOR,
            "RetNet", "above"),
     _bonus("equalisation", "E3B lifts GRU on MemoryS13", S13_SPARSE, "GRU", "above"),
-    _bonus("null", "E3B changes nothing on TinyReproduce", TINY_DENSE, "GRU", "like"),
+    *(_null(bonus, memory)
+      for bonus in ("e3b", "noveld") for memory in ("GRU", "LSTM")),
 )  # fmt: skip
 """Of the paper's text, in its order. Its claims P1 to P6 are about probes of trained agents."""
 
