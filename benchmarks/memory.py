@@ -20,7 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from clew import memory
-from clew.memory import diagonal
+from clew.learner.execution import gpu_options
+from clew.memory import diagonal, fused, recurrence
+from clew.memory.architectures import gated_delta_net, gru, lstm
 
 WIDTH, ENVS, STEPS = 128, 32, 64
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -30,6 +32,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "RetNet, full block": {"full_block": True},
     "GatedDeltaNet, full block": {"full_block": True},
 }
+
+RECURRENCES: dict[str, tuple[Any, int]] = {
+    "GRU": (gru, 3), "LSTM": (lstm, 4), "GatedDeltaNet": (gated_delta_net, 1)
+}  # fmt: skip
+"""Where each is, and how many widths its input has."""
 
 
 def pack_of(variant: str, runs: int) -> Any:
@@ -51,20 +58,21 @@ def gradient(run: Callable[..., Any]) -> Callable[..., Any]:
     """Value and gradient of a scalar of all outputs, for a pack."""
 
     def loss(cell: Any, xs: jax.Array, resets: jax.Array) -> jax.Array:
-        def one(xs: jax.Array, resets: jax.Array) -> jax.Array:
-            return run(cell, cell.initial_state(), xs, resets)[1]
-
-        return jnp.sin(jax.vmap(one)(xs, resets)).sum()
+        start = jax.tree.map(lambda x: jnp.zeros((ENVS, *x.shape)), cell.initial_state())
+        return jnp.sin(run(cell, start, cell.read(xs), resets)[1]).sum()
 
     return eqx.filter_jit(eqx.filter_vmap(eqx.filter_value_and_grad(loss)))
 
 
-def by_step(cell: Any, state: Any, xs: jax.Array, resets: jax.Array) -> Any:
-    return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (cell.read(xs), resets))
+def by_step(cell: Any, states: Any, inputs: Any, resets: jax.Array) -> Any:
+    def one(state: Any, inputs: Any, resets: jax.Array) -> Any:
+        return jax.lax.scan(lambda carry, now: cell.step(carry, *now), state, (inputs, resets))
+
+    return jax.vmap(one)(states, inputs, resets)
 
 
-def by_unroll(cell: Any, state: Any, xs: jax.Array, resets: jax.Array) -> Any:
-    return cell.unroll(state, cell.read(xs), resets)
+def by_unroll(cell: Any, states: Any, inputs: Any, resets: jax.Array) -> Any:
+    return cell.unroll_batch(states, inputs, resets)
 
 
 def measure(call: Callable[[], Any], seconds: float) -> float:
@@ -92,6 +100,38 @@ def diagonal_ways(channels: int, seconds: float) -> dict[str, float]:
 
         step = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
         found[way.__name__] = measure(partial(step, decay, drive), seconds)
+    return found
+
+
+def recurrence_ways(name: str, networks: int, seconds: float) -> dict[str, float]:
+    """What a memory cannot do for all steps at once, as loops and as kernels of an NVIDIA GPU."""
+    module, columns = RECURRENCES[name]
+    cells = pack_of(name, networks)
+    weights = cells.of_state.weight if name == "GatedDeltaNet" else cells.of_state
+    inputs, resets = chunk_of(networks)
+    inputs = jnp.tile(inputs, columns)
+    leaf = jnp.zeros((networks, ENVS, WIDTH))
+    state = module.LSTMState(leaf, leaf) if name == "LSTM" else leaf
+    found = {}
+    for kernels in (False, True) if fused.on_nvidia() else (False,):
+
+        def loss(
+            weights: Any, state: Any, inputs: Any, resets: Any, kernels: bool = kernels
+        ) -> Any:
+            if kernels:
+                both = (module._advance, module._advance_by_parts)
+                states = recurrence.kernels_with_state_gradients(
+                    *both, weights, state, inputs, resets
+                )
+            else:
+                loop = partial(recurrence.scan_with_state_gradients, module._advance, weights)
+                states = jax.vmap(loop)(state, inputs, resets)
+            return jnp.sin(jax.tree.leaves(states)[0]).sum()
+
+        gradients = jax.vmap(jax.value_and_grad(loss, argnums=(0, 1, 2)))
+        step = jax.jit(gradients, compiler_options=gpu_options())
+        call = partial(step, weights, state, inputs, resets)
+        found["kernels" if kernels else "loops"] = measure(call, seconds)
     return found
 
 
@@ -123,6 +163,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--precision", default="default", help="of matrix products")
     parser.add_argument("--diagonal", action="store_true", help="only the two ways of these")
+    parser.add_argument(
+        "--recurrences", action="store_true", help="only these, as loops and kernels"
+    )
     args = parser.parse_args()
     if args.precision != "default":
         jax.config.update("jax_default_matmul_precision", args.precision)
@@ -130,6 +173,12 @@ def main() -> None:
     if args.diagonal:
         for channels in (WIDTH, 2 * WIDTH):
             print(device, channels, "channels, ms:", diagonal_ways(channels, args.seconds))
+        return
+    if args.recurrences:
+        for name in RECURRENCES:
+            for runs in args.runs:
+                found = recurrence_ways(name, runs, args.seconds)
+                print(device, name, runs, "networks, ms:", found, flush=True)
         return
     table = Table(title=f"milliseconds forward + backward, {device}, {args.precision} precision")
     table.add_column("architecture")

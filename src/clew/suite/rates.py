@@ -32,18 +32,18 @@ CPU_PERIOD = 6_000.0
 """Microseconds for an evaluation period of a run beside its steps; much for a very short one."""
 IMAGE = 1000
 """An observation of so many numbers is one."""
+GPU_RUNS = 180
 GPU_STEPS = {
-    "GRU": 2.9e6, "LSTM": 2.4e6, "RetNet": 5.3e6, "GatedDeltaNet": 3.6e6, "Mamba-2": 2.9e6,
-    "Memoryless": 14.2e6,
+    "GRU": (2.5e6, 20), "LSTM": (2.3e6, 24), "GatedDeltaNet": (3.2e6, 24), "RetNet": (4.3e6, 45),
+    "Mamba-2": (2.4e6, 45), "Memoryless": (9.5e6, 100),
 }  # fmt: skip
-"""Environment steps a second of a pack of `GPU_RUNS`, in TF32."""
-GPU_RUNS, GPU_HALF = 180, 45
-"""A pack of `GPU_HALF` runs is half as fast as the largest would be."""
-IMAGES, FLOAT32 = 0.8, 0.82
-"""What is left of a GPU's speed with images, and without TF32."""
+"""Environment steps a second of a pack of `GPU_RUNS`, in float32, and how many runs are half as
+fast as the largest pack would be."""
+IMAGES, TF32 = 0.8, 1.22
+"""A GPU's speed with images, and in TF32, beside that."""
 BONUS = 0.08
-"""What every bonus beyond the first adds to a program's time: E3B adds 8 to 11% on a GPU, NovelD
-less (`docs/performance.md`)."""
+"""What every bonus beyond the first adds to a program's time: NovelD beside E3B added 7% to a pack
+of 60 on a GPU (`docs/performance.md`)."""
 COMPILE = {"cpu": 15.0, "gpu": 40.0}
 """Seconds for a program."""
 PER_PACK = 0.5
@@ -97,7 +97,8 @@ def _guess(program: Program, runs: int, platform: str, workers: int) -> Rate:
         core += (CPU_IMAGES[encoder] if images else 0) + CPU_PERIOD / s.period
         turns = -(-runs * workers // runs_at_once(workers))
         return Rate(core * 1e-6 * turns / workers, COMPILE["cpu"])
-    largest = GPU_STEPS.get(program.architecture, GPU_STEPS["LSTM"]) * (1 + GPU_HALF / GPU_RUNS)
-    speed = largest * runs / (runs + GPU_HALF) / max(1.0, size * s.epochs / 4)
-    speed *= (IMAGES if images else 1) * (FLOAT32 if s.precision == "highest" else 1)
+    steps, half = GPU_STEPS.get(program.architecture, GPU_STEPS["LSTM"])
+    speed = steps * (1 + half / GPU_RUNS) * runs / (runs + half)
+    speed *= (IMAGES if images else 1) * (1 if s.precision == "highest" else TF32)
+    speed /= max(1.0, size * s.epochs / 4)
     return Rate(runs / speed, COMPILE["gpu"])

@@ -1,0 +1,187 @@
+"""What training costs as the number of runs, the width, the chunk or the world changes.
+
+One thing at a time is changed from TinyReproduce, GRU with E3B under the reading of the suite
+`paper`, width 128 and chunks of 64. A line a pack is added to a table:
+
+    python benchmarks/costs.py measure results/costs.csv --runs 1 5 20 60 180
+    python benchmarks/costs.py measure results/costs.csv --runs 60 --loops  # without kernels
+    python benchmarks/costs.py measure results/costs.csv --width 32 64 128 256
+    python benchmarks/costs.py draw results/costs.csv docs/images/costs.svg
+    python benchmarks/costs.py table results/costs.csv
+
+`--lock FILE` lets several processes compile at once and measure one after another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import datetime
+import fcntl
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from clew import bonuses, envs
+from clew.learner import Knobs, Pack, Program, Settings
+from clew.memory import fused
+from clew.suite.library.paper import BONUS_OPTIONS, SETTINGS, SHOWN
+from clew.suite.provenance import provenance
+
+WORLDS = {
+    "TinyReproduce": ("dense", {}),
+    "MiniGrid-MemoryS13": ("sparse", {}),
+    "MysteryPath-Grid": ("sparse", SHOWN),
+}
+BASE = {"world": "TinyReproduce", "architecture": "GRU", "bonus": "e3b", "width": "128",
+        "chunk": "64"}  # fmt: skip
+COLUMNS = ("date", "device", "jax", *BASE, "runs", "recurrence", "compile_seconds",
+           "steps_per_second", "ratio_error")  # fmt: skip
+LOOK = {"cpu": ("#0072b2", "two CPU cores"), "gpu": ("#d55e00", "H200")}
+
+
+def measure(args: argparse.Namespace, point: dict[str, str]) -> dict[str, object]:
+    """Whole evaluation periods of one pack, for at least `args.seconds`."""
+    reward, options = WORLDS[point["world"]]
+    program = Program.of(
+        envs.make(point["world"], **options),
+        point["architecture"],
+        bonuses.make(point["bonus"], **BONUS_OPTIONS.get(point["bonus"], {})),
+        Settings(**SETTINGS, memory_width=int(point["width"]), chunk=int(point["chunk"])),
+    )
+    runs = int(point["runs"])
+    pack = Pack.join([Pack.single(program, seed, reward, Knobs()) for seed in range(runs)])
+    began = time.perf_counter()
+    state = pack.prepare()
+    compiled = time.perf_counter() - began
+    with contextlib.ExitStack() as held:
+        if args.lock:
+            fcntl.flock(held.enter_context(open(args.lock, "w")), fcntl.LOCK_EX)
+        state, record = jax.block_until_ready(pack.advance(state))
+        spent: list[float] = []
+        while sum(spent) < args.seconds or len(spent) < 2:
+            began = time.perf_counter()
+            state, record = jax.block_until_ready(pack.advance(state))
+            spent.append(time.perf_counter() - began)
+    about = provenance()
+    return {
+        "date": datetime.date.today().isoformat(),
+        "device": about["device"],
+        "jax": about["jax"],
+        **point,
+        "recurrence": "kernel" if fused.on_nvidia() and not args.loops else "loop",
+        "compile_seconds": round(compiled, 1),
+        "steps_per_second": round(runs * program.settings.period / min(spent)),
+        "ratio_error": f"{float(record.rollouts.report.first_ratio_error.max()):.1e}",
+    }
+
+
+def points(args: argparse.Namespace) -> Iterator[dict[str, str]]:
+    """What is asked for; everything else as in `BASE`, with one run."""
+    base = {**BASE, "runs": "1", "architecture": args.architecture}
+    for name in ("runs", "width", "chunk", "world"):
+        for value in getattr(args, name):
+            yield {**base, name: value}
+
+
+def draw(rows: list[dict[str, str]]) -> Figure:
+    """A panel for each thing that was changed."""
+    figure = Figure(figsize=(9, 2.6), layout="constrained")
+    panels = figure.subplots(1, 4)
+    for axes, name in zip(panels, ("runs", "width", "chunk", "world"), strict=True):
+        for platform, (colour, label) in LOOK.items():
+            mine = [row for row in rows if row["device"].startswith(platform)]
+            for recurrence, style in (("kernel", "-"), ("loop", "-" if platform == "cpu" else ":")):
+                chosen = [row for row in mine if row["recurrence"] == recurrence]
+                more = ", as loops" if style == ":" else ""
+                curve(axes, name, chosen, style, colour, label + more)
+        axes.set_xlabel({"runs": "runs in a pack", "world": ""}.get(name, name))
+    panels[0].set_ylabel("environment steps a second")
+    panels[0].set_xscale("log")
+    panels[0].legend(fontsize=6)
+    for axes in panels:
+        axes.set_yscale("log")
+        axes.tick_params(labelsize=7)
+        axes.grid(alpha=0.3, which="both", lw=0.4)
+    return figure
+
+
+def curve(
+    axes: Axes, name: str, rows: list[dict[str, str]], style: str, colour: str, label: str
+) -> None:
+    """Of the rows that differ from the base in nothing but this."""
+    others = {key: value for key, value in {**BASE, "runs": "1"}.items() if key != name}
+    chosen = [row for row in rows if all(row[key] == value for key, value in others.items())]
+    if len(chosen) < 2:
+        return
+    newest = {row[name]: float(row["steps_per_second"]) for row in chosen}
+    if name == "world":
+        axes.plot(list(newest), list(newest.values()), "o", ms=4, color=colour)
+        axes.tick_params(axis="x", labelrotation=20)
+        return
+    places = sorted((int(value), speed) for value, speed in newest.items())
+    axes.plot(*zip(*places, strict=True), f"o{style}", ms=3, lw=1.2, color=colour, label=label)
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Loops and kernels side by side, where both were measured."""
+    lines = [
+        "| architecture | runs | loops, M steps/s | kernels | ratio |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    speeds: dict[tuple[str, int], dict[str, float]] = {}
+    for row in rows:
+        if row["device"].startswith("gpu"):
+            key = row["architecture"], int(row["runs"])
+            speeds.setdefault(key, {})[row["recurrence"]] = float(row["steps_per_second"]) / 1e6
+    for (architecture, runs), found in sorted(speeds.items()):
+        if len(found) == 2:
+            loops, kernels = found["loop"], found["kernel"]
+            cells = (f"{loops:.2f}", f"{kernels:.2f}", f"{kernels / loops:.2f}×")
+            lines.append(f"| {architecture} | {runs} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    description = argparse.RawDescriptionHelpFormatter
+    args_of = argparse.ArgumentParser(description=__doc__, formatter_class=description)
+    args_of.add_argument("what", choices=("measure", "draw", "table"))
+    args_of.add_argument("file", type=Path)
+    args_of.add_argument("picture", type=Path, nargs="?")
+    for name in ("runs", "width", "chunk", "world"):
+        args_of.add_argument(f"--{name}", nargs="+", default=[])
+    args_of.add_argument("--architecture", default=BASE["architecture"])
+    args_of.add_argument("--loops", action="store_true", help="as loops, on a GPU too")
+    args_of.add_argument("--seconds", type=float, default=2.5)
+    args_of.add_argument("--lock", help="a file that one process at a time may measure with")
+    args = args_of.parse_args()
+    if args.what == "measure":
+        if args.loops:
+            fused.fits = lambda *sizes: False
+        for point in points(args):
+            row = measure(args, point)
+            print(row, flush=True)
+            new = not args.file.exists()
+            with open(args.file, "a", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                if new:
+                    writer.writeheader()
+                writer.writerow(row)
+        return
+    with open(args.file, newline="") as file:
+        rows = list(csv.DictReader(file))
+    if args.what == "table":
+        print(table(rows))
+    elif args.picture is None:
+        args_of.error("draw needs a picture's path, such as docs/images/costs.svg")
+    else:
+        draw(rows).savefig(args.picture)
+
+
+if __name__ == "__main__":
+    main()
