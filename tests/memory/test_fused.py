@@ -145,3 +145,23 @@ def test_which_sizes_fit(
     """Powers of two, and whole blocks of rows."""
     monkeypatch.setattr(fused, "on_nvidia", lambda: True)
     assert fused.fits(width, rows, jnp.dtype(dtype)) is fit
+
+
+def test_a_subclass_is_not_passed_over() -> None:
+    """Its own `unroll` counts, not the kernel of the memory that it is made from."""
+
+    class Doubled(gru.GRU):
+        def unroll(self, state: Any, xs: Any, resets: Any) -> Any:
+            state, ys = super().unroll(state, xs, resets)
+            return state, 2 * ys
+
+    class Renamed(gru.GRU):
+        pass
+
+    assert Renamed.unroll_batch is gru.GRU.unroll_batch
+    cell = Doubled(IN, 16, key=jax.random.key(0))  # pyright: ignore[reportCallIssue]
+    xs, resets = jnp.ones((3, 2, IN)), jnp.zeros((3, 2), bool)
+    states = jnp.zeros((3, 16))
+    ys = cell.unroll_batch(states, cell.read(xs), resets)[1]
+    halves = gru.GRU.unroll_batch(cell, states, cell.read(xs), resets)[1]
+    np.testing.assert_allclose(ys, 2 * halves)

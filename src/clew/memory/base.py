@@ -30,6 +30,12 @@ class Recurrent(eqx.Module, Generic[S, X]):
     meet the last episode's memory.
     """
 
+    def __init_subclass__(cls, **options: object) -> None:
+        """Whoever redefines `step` or `unroll` does not inherit another's way for batches."""
+        super().__init_subclass__(**options)
+        if {"step", "unroll"} & vars(cls).keys() and "unroll_batch" not in vars(cls):
+            cls.unroll_batch = Recurrent.unroll_batch
+
     @abc.abstractmethod
     def initial_state(self) -> S:
         """The empty memory: all zeros, since a reset multiplies by zero."""
