@@ -11,6 +11,7 @@ import pytest
 
 from clew import bonuses
 from clew.bonuses import Bonus, OneOf
+from clew.learner import Pack
 from clew.testing import BONUS_LAWS
 from clew.validate import BadInput
 from tests.bonuses.rollouts import learn, observations_of, score, wander
@@ -60,6 +61,12 @@ def test_what_cannot_be_put_together_is_refused() -> None:
         OneOf()
     with pytest.raises(BadInput, match="a name twice"):
         OneOf(parts=(("a", small("none")), ("a", small("e3b"))))
+    with pytest.raises(BadInput, match="all of them at once"):
+        OneOf.of({"one": SEVERAL, "two": small("none")})
+    with pytest.raises(TypeError, match="clip"):
+        OneOf(parts=SEVERAL.parts, clip=3.0)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(BadInput, match="which of"):
+        Pack.of("TinyReproduce", "dense", "Memoryless", SEVERAL)
     for option in ({"clip": 5.0}, {"normalise": False}):
         with pytest.raises(BadInput, match=f"the same {next(iter(option))}"):
             OneOf.of({"none": bonuses.make("none"), "e3b": bonuses.make("e3b", **option)})

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
+import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from clew.machines import Pomdp
+from clew.machines import Begin, Branch, Pomdp
 from clew.machines.certificates.claims import Pair
 from clew.machines.deciding.bisimulation import Classes
+from clew.machines.deciding.encodes import encodes
 from clew.machines.deciding.pairs import Pairs, decide_pairs
+from clew.machines.deciding.witness import pooling_machine
 from clew.machines.model.belief import close
 from tests.machines.tiny import tiny_pomdps
 
@@ -96,3 +100,67 @@ def test_a_route_leads_to_a_conflict_and_none_is_missing(pomdp: Pomdp) -> None:
     for pair, step in pairs.route.items():
         assert (step is None) == (pair in pairs.conflicts)
         assert step is None or ways[pair][step] in apart
+
+
+@given(tiny_pomdps(max_states=5, max_actions=3, ends=True), st.integers(1, 60))
+def test_what_is_no_pair_is_not_among_them(pomdp: Pomdp, limit: int) -> None:
+    """A class and itself, classes that look different, a filter that was hardly begun."""
+    pairs = decide_pairs(close(pomdp, limit))
+    real = {*all_pairs(pairs.classes)}
+    every = {*product(range(len(pairs.classes.members)), repeat=2)}
+    for mapping in (pairs.rank, pairs.chosen, pairs.forced):
+        assert {pair for pair in every if pair in mapping} == {*mapping} <= real
+    assert {*pairs.rank} | {*pairs.chosen} == real
+
+
+def test_cells_of_one_class_after_a_pooled_pair() -> None:
+    """X and Y may be pooled; what follows X looks like X1, which is of the same class."""
+    states = ("X1", "Y1", "X0", "Y0", "X", "Y", "X2", "Y2", "R", "S", "E")
+    seen = ("p", "x", "y", "o", "q", "r", "s", "e")
+
+    def to(state: str, observation: str, chance: Fraction | int = 1, reward: int = 0) -> Branch:
+        where = states.index(state), seen.index(observation)
+        return Branch(*where, Fraction(chance), Fraction(reward))
+
+    half, end = Fraction(1, 2), to("E", "e")
+    steps = {
+        "X1": (to("E", "e", half, 1), to("E", "e", half, -1)), "Y1": (end,),
+        "X0": (to("X", "o"),), "Y0": (to("Y", "o"),),
+        "X": (to("X1", "p", half, 1), to("X2", "q", half, 1)),
+        "Y": (to("Y1", "p", half), to("Y2", "q", half)),
+        "X2": (to("R", "r"),), "Y2": (to("S", "s"),), "R": (end,), "S": (end,), "E": (end,),
+    }  # fmt: skip
+    third = Fraction(1, 3)
+    begins = (("X1", "p"), ("X0", "x"), ("Y0", "y"))
+    pomdp = Pomdp(
+        states=states,
+        actions=("a",),
+        observations=seen,
+        start=tuple(Begin(states.index(s), seen.index(o), third) for s, o in begins),
+        steps=tuple((steps[state],) for state in states),
+        discount=half,
+        terminal=frozenset({states.index("E")}),
+    )
+    pairs = decide_pairs(close(pomdp))
+    cell = {states[c.posterior[0][0]]: i for i, c in enumerate(pairs.beliefs.cells)}
+    assert pairs.poolable(cell["X"], cell["Y"])
+    machine = pooling_machine(pairs, cell["X"], cell["Y"])
+    assert machine is not None
+    assert encodes(machine)
+
+
+@pytest.mark.parametrize("actions", [40_000])
+def test_any_number_of_actions(actions: int) -> None:
+    """Each pays what no other does, after either of two histories."""
+    stay = [
+        tuple((Branch(z, 2, Fraction(1), Fraction(z * a)),) for a in range(actions)) for z in (0, 1)
+    ]
+    pomdp = Pomdp(
+        states=("0", "1"),
+        actions=tuple(map(str, range(actions))),
+        observations=("zero", "one", "same"),
+        start=(Begin(0, 0, Fraction(1, 2)), Begin(1, 1, Fraction(1, 2))),
+        steps=tuple(stay),
+        discount=Fraction(1, 2),
+    )
+    assert len(decide_pairs(close(pomdp)).conflicts) == 1

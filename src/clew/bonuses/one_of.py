@@ -33,7 +33,11 @@ class OneOf(Bonus[OneOfState]):
     """
 
     parts: tuple[tuple[str, Bonus], ...] = ()
-    """Names and bonuses, in the order of the names. `normalise` and `clip` are theirs."""
+    """Names and bonuses, in the order of the names."""
+    normalise: bool = dataclasses.field(default=True, init=False)
+    """As the parts have it, all the same."""
+    clip: float = dataclasses.field(default=10.0, init=False)
+    """As the parts have it, all the same."""
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -41,6 +45,8 @@ class OneOf(Bonus[OneOfState]):
         object.__setattr__(self, "parts", tuple(sorted(self.parts, key=lambda part: part[0])))
         if len(set(self.names)) < len(self.parts):
             raise BadInput(f"parts={list(self.names)} is not valid; it has a name twice")
+        if any(isinstance(bonus, OneOf) for _, bonus in self.parts):
+            raise BadInput("a part is itself one of several bonuses; name all of them at once")
         for field in ("normalise", "clip"):
             values = {getattr(bonus, field) for _, bonus in self.parts}
             if len(values) > 1:

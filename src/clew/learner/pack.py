@@ -9,7 +9,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from clew.bonuses import Bonus
+from clew.bonuses import Bonus, OneOf
 from clew.envs import Environment
 from clew.learner.execution import Executor, default_executor
 from clew.learner.program import Options, Program, RunParams
@@ -48,6 +48,11 @@ class Pack:
     ) -> Pack:
         """One arm, once for every seed."""
         program = Program.of(env, architecture, bonus, settings, architecture_options)
+        if isinstance(program.bonus, OneOf):
+            raise BadInput(
+                f"which of {list(program.bonus.names)} pays these runs? Make them with "
+                "Pack.single(program, seed, reward, knobs, bonus) and Pack.join"
+            )
         runs = [cls.single(program, seed, reward, knobs or Knobs()) for seed in seeds]
         if not runs:
             raise BadInput("seeds=[] is not valid; a pack needs at least one run")

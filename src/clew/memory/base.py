@@ -25,9 +25,10 @@ class Recurrent(eqx.Module, Generic[S, X]):
     `read` does what depends on the input alone, so that it can be done once for every distinct
     input. `step` is the recurrence as its paper writes it, on what `read` returned (X). `unroll`
     is the same function over a whole chunk of time, in parallel form where there is one; that
-    `unroll == scan(step)` for every pattern of resets is what correct means here. A reset clears
-    the state *before* the input is taken in, as the first observation of an episode must not
-    meet the last episode's memory.
+    `unroll == scan(step)` for every pattern of resets is what correct means here. Learning calls
+    `unroll_batch`, which is `unroll` in every environment. A reset clears the state *before* the
+    input is taken in, as the first observation of an episode must not meet the last episode's
+    memory.
     """
 
     def __init_subclass__(cls, **options: object) -> None:

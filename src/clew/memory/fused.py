@@ -57,6 +57,11 @@ def on_nvidia() -> bool:
     return device.platform == "gpu" and "rocm" not in device.client.platform_version
 
 
+def asked_precision() -> str | None:
+    """Of matrix products, as `jax.default_matmul_precision` has it here."""
+    return jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
+
+
 def forward(
     transition: PartsTransition,
     weights: PyTree,
@@ -182,11 +187,11 @@ def _cleared(state: S, resets: Array) -> S:
 def _product(interpret: bool, transposed: bool = False) -> Product:
     """With a matrix, or with its transpose; as exact as `jax.default_matmul_precision` says.
 
-    Tensor cores multiply numbers of 11 bits (TF32). For all 24 of a float32 both factors are
-    halved, and three of the four products of halves are added up; the fourth is less than rounding.
+    Tensor cores multiply numbers of 11 bits (TF32). For float32 both factors are cut in two, and
+    three of the four products of halves are added up: about 21 bits, beside sums that are rounded
+    to 24. A sum of many such products is as near as float32's own, unless all have one sign.
     """
-    asked = jax.config.jax_default_matmul_precision  # type: ignore[attr-defined]
-    exact = asked in ("highest", "float32")
+    exact = asked_precision() in ("highest", "float32")
     dimensions = (((1,), (0 if transposed else 1,)), ((), ()))
     precision = jax.lax.Precision.HIGHEST if interpret else jax.lax.Precision.DEFAULT
 

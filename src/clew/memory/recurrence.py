@@ -81,7 +81,7 @@ def recur_batch(
     if fused.fits(leaf.shape[-1], envs, leaf.dtype):
         leaves, tree = jax.tree.flatten(arguments)
         shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
-        if _compiles(transition, by_parts, tree, shapes):
+        if _compiles(transition, by_parts, tree, shapes, fused.asked_precision()):
             return kernels_with_state_gradients(transition, by_parts, *arguments)
     return jax.vmap(partial(recur, transition, weights))(state, inputs, resets)
 
@@ -92,8 +92,12 @@ def _compiles(
     by_parts: fused.PartsTransition,
     tree: Any,
     shapes: tuple[jax.ShapeDtypeStruct, ...],
+    precision: str | None,
 ) -> bool:
-    """Whether this GPU can; an older one has too little memory for a block's state, say."""
+    """Whether this GPU can, with the precision that is asked for now.
+
+    An older one has too little memory for a block's state, say.
+    """
 
     def total(*arguments: PyTree) -> Array:
         states = kernels_with_state_gradients(transition, by_parts, *arguments)

@@ -182,7 +182,7 @@ def unrolled(cell: Architecture, state: State, xs: Xs, resets: Resets) -> Unroll
 @eqx.filter_jit
 def unroll(cell: Architecture, state: State, xs: Xs, resets: Resets) -> Unrolled:
     """The same for a batch."""
-    return jax.vmap(cell.unroll)(state, cell.read(xs), resets)
+    return cell.unroll_batch(state, cell.read(xs), resets)
 
 
 @eqx.filter_jit

@@ -78,6 +78,11 @@ class PairGraph:
     def __len__(self) -> int:
         return len(self.first)
 
+    def __contains__(self, pair: Pair) -> bool:
+        first, second = pair
+        seen = self.quotient.observation
+        return first < second and seen[first] == seen[second]
+
     def pair(self, number: int) -> Pair:
         """The classes of a pair."""
         return int(self.first[number]), int(self.second[number])

@@ -40,7 +40,7 @@ from clew.machines.exact.numbers import summed
 from clew.machines.model.belief import Filter
 
 V = TypeVar("V")
-Places = NDArray[np.int16]
+Places = NDArray[np.int32]
 """[pair]: an action's place; -1 for none."""
 
 
@@ -115,7 +115,7 @@ class _ByPair(Mapping[Pair, V]):
         self._graph, self._of = graph, of
 
     def __getitem__(self, pair: Pair) -> V:
-        value = self._of(self._graph.number(pair))
+        value = self._of(self._graph.number(pair)) if pair in self._graph else None
         if value is None:
             raise KeyError(pair)
         return value
@@ -133,7 +133,9 @@ def _free(graph: PairGraph, binding: Sequence[Mask]) -> NDArray[np.int32]:
 
     Returns ranks; -1 for pairs that are not free.
     """
-    count = np.array(binding).sum(0, np.int16)
+    count = np.zeros(len(graph), np.int32)
+    for mask in binding:
+        count += mask
     rank = np.where(count, np.int32(-1), np.int32(0))
     queue = deque(np.flatnonzero(count == 0).tolist())
     bound = [bytearray(mask) for mask in binding]
@@ -166,7 +168,7 @@ def _choose(graph: PairGraph, options: Sequence[Mask]) -> tuple[Places, list[int
     pairs are returned too, each after those that it leads to. Pairs that are left depend on each
     other in a circle, whatever is chosen for them.
     """
-    chosen, default = (np.full(len(graph), -1, np.int16) for _ in range(2))
+    chosen, default = (np.full(len(graph), -1, np.int32) for _ in range(2))
     for place, mask in reversed([*enumerate(options)]):  # the first action wins
         default[mask] = place
         ends = mask.copy()

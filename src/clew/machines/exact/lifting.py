@@ -31,8 +31,8 @@ def lifted(
     # Cramer's rule and Hadamard's bound say how long the numbers can be
     denominator = sum(sum(map(abs, row.values())).bit_length() for row in whole)
     numerator = denominator + max((b.bit_length() for b in target), default=0)
-    few = len(whole) <= SMALL
-    tries = 1 + (numerator + denominator + 2) // (prime.bit_length() - 1) if few else 2
+    few, tries = len(whole) <= SMALL, 2
+    enough = 1 + (numerator + denominator + 2) // (prime.bit_length() - 1) if few else 0
     for count in range(1, 1_000_000):
         step = modulo([b % prime for b in rest])
         digits = [x + modulus * d for x, d in zip(digits, step, strict=True)]
@@ -42,7 +42,7 @@ def lifted(
             for b, row in zip(rest, whole, strict=True)
         ]
         if count == tries:
-            tries = tries * 3 // 2 + 1
+            tries = max(enough, tries * 3 // 2 + 1)
             half = isqrt(modulus // 2)
             found = _recovered(digits, modulus, min(half, 1 << denominator) if few else half)
             if found is not None and satisfies(whole, target, dict(enumerate(found))):

@@ -12,7 +12,6 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from clew.envs.enumeration import LIMIT
-from clew.machines.exact.garbage import uncollected
 from clew.machines.exact.numbers import NumberLike, rational, summed
 from clew.machines.model.pomdp import Begin, Branch, Film, Pomdp
 from clew.validate import BadInput, whole_number
@@ -78,7 +77,6 @@ class Walker(abc.ABC, Generic[S]):
         return self.seen.setdefault(observation, len(self.seen))
 
 
-@uncollected()
 def walk(
     walker: Walker[S],
     begins: Sequence[First[S]],

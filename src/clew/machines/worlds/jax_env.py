@@ -93,7 +93,7 @@ class JaxWalker(Walker[State]):
             part.reshape(-1, *part.shape[2:])
             for part in (np.asarray(x)[:count] for x in (step.obs, step.events, step.terminated))
         )
-        return [*map(self._shown, obs)], [*map(self._paid, events)], ended.tolist()
+        return [*map(self._shown, obs)], [*map(self._paid, events)], ended.astype(bool).tolist()
 
     def _batch(self, states: list[State]) -> tuple[State, Step]:
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
