@@ -150,15 +150,6 @@ def test_only_what_is_left_counts(on_gpu: OnGpu, tmp_path: Path) -> None:
     assert {(*names_of(pack), len(pack.runs)) for pack in packs} == {("e3b", 4), ("noveld", 2)}
 
 
-def test_what_was_begun_apart_goes_on_apart(on_gpu: OnGpu, tmp_path: Path) -> None:
-    trained(three(bonuses=["none", "e3b"]), tmp_path, **after(2))
-    packs = on_gpu(three(), tmp_path)
-    assert {*map(tuple, bonuses_of(packs))} == {("e3b",), ("noveld",)}
-    _, steps = trained(three(), tmp_path)
-    # of four runs two had been begun
-    assert periods(steps) == 2 * (PERIODS - 2) + 4 * PERIODS
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store as undisturbed work on one pack of all leaves it."""
@@ -232,11 +223,3 @@ def test_a_copied_checkpoint_is_found_again(on_gpu: OnGpu, tmp_path: Path) -> No
     on_gpu(three(), tmp_path / "here")
     _, steps = trained(three(), tmp_path / "here")
     assert periods(steps) == 6 * (PERIODS - 2)
-
-
-def test_the_same_runs_in_another_program_are_another_pack(tmp_path: Path) -> None:
-    """Begun alone, and then planned as a pack of E3B's program."""
-    trained(three(bonuses=["none"]), tmp_path, **after(2))
-    outcome, steps = trained(three(bonuses=["none", "e3b"]), tmp_path)
-    assert outcome.left == 0
-    assert periods(steps) == 4 * PERIODS

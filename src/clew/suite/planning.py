@@ -1,11 +1,12 @@
 """From runs to packs, decided once for a store.
 
 Packs are what workers claim, so all workers on a store must agree on them, whatever machine each
-runs on: the first one writes the plan, the others follow it. That has the size of the packs, and
-whether runs with different bonuses share a program: both are decided for the first one's device,
-and a plan that says nothing of the latter was made for a CPU, or before there was such a thing. A
-plan is changed by writing its next revision, which one of several writers does and the others then
-see: when a pack was too large for the memory of a device, or when a person asks for another size.
+runs on: the first one writes the plan, the others follow it. It says how large the packs are, and
+which runs with different bonuses share a program. Both are decided for the first one's device. Some
+plans say nothing of the latter: those made on a CPU, or without `share`, or on a GPU where joining
+was not worth it, or by a version that did not join. A plan is changed by writing its next revision,
+which one of several writers does and the others then see: when a pack was too large for the memory
+of a device, or when a person asks for another size.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from clew.suite.packs import (
     runs_of,
 )
 from clew.suite.resuming import furthest, gather, held_by_another, learned, newest_checkpoints
-from clew.suite.sharing import Joint, goes_on, joinable, worth_joining
+from clew.suite.sharing import Joint, joinable, worth_joining
 from clew.suite.spec import RunSpec
 from clew.suite.suite import Suite
 from clew.validate import BadInput, whole_number
@@ -250,12 +251,7 @@ def _first_revision(
     joint = joinable(groups, ended) if share else []
     size = fitting_for_all(joined(groups, joint)) if pack_size is None else pack_size
     whole_number("pack_size", size, 1)
-    joint = [
-        numbers
-        for numbers in joint
-        if worth_joining(groups, numbers, size, ended)
-        and (store is None or not steps or goes_on(store, groups, numbers))
-    ]
+    joint = [numbers for numbers in joint if worth_joining(groups, numbers, size, ended)]
     numbers = {run: n for n, run in enumerate(runs_of(groups))}
     packs: list[Sequence[int]] = []
     for _, group in joined(groups, joint):
