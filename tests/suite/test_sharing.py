@@ -12,6 +12,8 @@ import pytest
 
 import clew.suite.training as training
 from clew.bonuses import OneOf
+from clew.bonuses.methods.none import NoBonus
+from clew.bonuses.registry import bonuses
 from clew.store import Store, merge
 from clew.suite import PackSpec, Suite, find_suite, plan
 from clew.suite.forecast import forecast
@@ -34,7 +36,9 @@ OPTIONS: dict[str, Any] = {"e3b": SMALL, "noveld": SMALL}
 def three(**changes: Any) -> Suite:
     """Six runs: three bonuses, two seeds."""
     names = changes.pop("bonuses", ["none", "e3b", "noveld"])
-    options = changes.pop("bonus_options", {name: OPTIONS[name] for name in names[1:]})
+    options = changes.pop(
+        "bonus_options", {name: OPTIONS[name] for name in names if name in OPTIONS}
+    )
     data = declared(**{"bonuses": names, "bonus_options": options, "seeds": 2, **changes})
     return parse_suite({**data, "share": True}, "three")
 
@@ -150,15 +154,6 @@ def test_only_what_is_left_counts(on_gpu: OnGpu, tmp_path: Path) -> None:
     assert {(*names_of(pack), len(pack.runs)) for pack in packs} == {("e3b", 4), ("noveld", 2)}
 
 
-def test_what_was_begun_apart_goes_on_apart(on_gpu: OnGpu, tmp_path: Path) -> None:
-    trained(three(bonuses=["none", "e3b"]), tmp_path, **after(2))
-    packs = on_gpu(three(), tmp_path)
-    assert {*map(tuple, bonuses_of(packs))} == {("e3b",), ("noveld",)}
-    _, steps = trained(three(), tmp_path)
-    # of four runs two had been begun
-    assert periods(steps) == 2 * (PERIODS - 2) + 4 * PERIODS
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store as undisturbed work on one pack of all leaves it."""
@@ -234,9 +229,54 @@ def test_a_copied_checkpoint_is_found_again(on_gpu: OnGpu, tmp_path: Path) -> No
     assert periods(steps) == 6 * (PERIODS - 2)
 
 
-def test_the_same_runs_in_another_program_are_another_pack(tmp_path: Path) -> None:
-    """Begun alone, and then planned as a pack of E3B's program."""
-    trained(three(bonuses=["none"]), tmp_path, **after(2))
-    outcome, steps = trained(three(bonuses=["none", "e3b"]), tmp_path)
+@dataclasses.dataclass(frozen=True)
+class Broken(NoBonus):
+    """Cannot score."""
+
+    def score(self, observations: Any, state: Any, transitions: Any) -> Any:
+        raise RuntimeError("this bonus is broken")
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {name: bonuses[name] for name in bonuses.names()}
+    monkeypatch.setattr(bonuses, "_entries", known)
+    bonuses.register("broken")(Broken)
+
+
+@pytest.mark.usefixtures("broken")
+@pytest.mark.parametrize(
+    "names", [["none", "broken", "e3b"], ["none", "e3b", "broken"]], ids="-".join
+)
+def test_a_broken_bonus_fails_alone(on_gpu: OnGpu, tmp_path: Path, names: list[str]) -> None:
+    """Whichever is the first, in whose program those without a bonus would be."""
+    suite = three(bonuses=names, bonus_options={"e3b": SMALL})
+    assert [len(pack.runs) for pack in on_gpu(suite, tmp_path, 4)] == [4, 2]
+    outcome, steps = trained(suite, tmp_path)
     assert outcome.left == 0
-    assert periods(steps) == 4 * PERIODS
+    assert [step.what for step in steps].count("separated") == 1
+    for run in suite.runs():
+        wanted = "failed" if run.bonus == "broken" else "finished"
+        assert Store(tmp_path).run(run.config).status == wanted
+    # and again, when it is asked for: no joint program is tried any more
+    retry_failed(suite, Store(tmp_path))
+    outcome, steps = trained(suite, tmp_path)
+    assert outcome.left == 0
+    assert {step.what for step in steps} <= {"compiling", "failed", "found"}
+
+
+def test_what_a_joint_pack_had_learned_is_kept(
+    on_gpu: OnGpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fails in the middle; a pack that another worker has at that time stays joint."""
+    on_gpu(three(), tmp_path, 4)
+    store, made = Store(tmp_path), plan(three(), Store(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "periods", device_of(3, RuntimeError("once"), after=2))
+        with store.claims().take(made.packs[1].folder(store).name):  # type: ignore[union-attr]
+            trained(three(), tmp_path, until=lambda step: step.what == "separated")
+    made.refresh()
+    assert sorted(bonuses_of(made.packs)) == [["e3b"], ALL, ["none"]]
+    assert existing_plan(three(), store).packs == made.packs  # type: ignore[union-attr]
+    _, steps = trained(three(), tmp_path)
+    assert periods(steps) == 4 * (PERIODS - 2) + 2 * PERIODS

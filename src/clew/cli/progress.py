@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from clew.cli.output import say
-from clew.suite.progress import OVER, PackProgress
+from clew.suite.progress import OVER, REPLACED, PackProgress
 
 WIDE = 130
 """Columns of a terminal from which on there is room for long names and bars."""
@@ -29,6 +29,7 @@ OUTCOMES = {
     "stopped": "stopped",
     "failed": "failed",
     "split": "out of memory; its runs go on in smaller packs",
+    "separated": "failed; its runs are tried again in a program for each bonus",
 }
 LINE_EVERY = 60.0
 """Seconds between two lines about all packs, where there is no terminal to draw bars on."""
@@ -132,7 +133,7 @@ class SuiteProgress:
 
     def add(self, pack: PackProgress) -> None:
         """Take in how far a pack is."""
-        if pack.what == "split":
+        if pack.what in REPLACED:
             self._packs.pop(pack.name, None)
             self._pace.pop(pack.name, None)
             return

@@ -51,9 +51,9 @@ class Checkpoints:
         self.prune()
         return path
 
-    def prune(self) -> None:
-        """Keep the last two."""
-        for old in self.paths()[KEEP:]:
+    def prune(self, keep: int = KEEP) -> None:
+        """Keep the last two, or so many."""
+        for old in self.paths()[keep:]:
             _remove(old)
 
     def latest(self) -> Checkpoint | None:

@@ -49,8 +49,8 @@ class Store:
     ) -> PackFolder:
         """The pack of runs with these configurations, in this order.
 
-        `bonuses` are those of its program, where they are others than its runs would have alone:
-        the same runs in another program are another pack.
+        `bonuses` are the names of its program's, if it has several: the same runs in such a program
+        are another pack.
         """
         return PackFolder(self, configs, bonuses)
 

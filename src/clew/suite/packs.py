@@ -30,6 +30,11 @@ class PackSpec(NamedTuple):
         return self.runs[0].program(*self.bonuses)
 
     @property
+    def joint(self) -> bool:
+        """Whether its program has several bonuses."""
+        return len(self.bonuses) > 1
+
+    @property
     def periods(self) -> int:
         """How many evaluation periods its steps allow."""
         return self.runs[0].steps // self.runs[0].settings.period
@@ -47,9 +52,8 @@ class PackSpec(NamedTuple):
 
     def folder(self, store: Store) -> PackFolder:
         """Where its checkpoints and results are."""
-        # what was trained in the program of one of its runs has always been the pack of these runs
-        told = [(run.own_bonus,) for run in self.runs]
-        names = [] if self.bonuses in told else sorted(map(bonus_name, self.bonuses))
+        # a pack in a program with one bonus is named by its runs alone, as it always was
+        names = sorted(map(bonus_name, self.bonuses)) if self.joint else []
         return store.pack([run.config for run in self.runs], names)
 
 

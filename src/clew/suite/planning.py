@@ -1,11 +1,12 @@
 """From runs to packs, decided once for a store.
 
 Packs are what workers claim, so all workers on a store must agree on them, whatever machine each
-runs on: the first one writes the plan, the others follow it. That has the size of the packs, and
-whether runs with different bonuses share a program: both are decided for the first one's device,
-and a plan that says nothing of the latter was made for a CPU, or before there was such a thing. A
-plan is changed by writing its next revision, which one of several writers does and the others then
-see: when a pack was too large for the memory of a device, or when a person asks for another size.
+runs on: the first one writes the plan, the others follow it. It says how large the packs are, and
+which runs with different bonuses share a program. Both are decided for the first one's device. Some
+plans say nothing of the latter: those made on a CPU, or without `share`, or on a GPU where joining
+was not worth it, or by a version that did not join. A plan is changed by writing its next revision,
+which one of several writers does and the others then see: when a pack was too large for the memory
+of a device, when one with several bonuses failed, or when a person asks for another size.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from clew.suite.packs import (
     runs_of,
 )
 from clew.suite.resuming import furthest, gather, held_by_another, learned, newest_checkpoints
-from clew.suite.sharing import Joint, goes_on, joinable, worth_joining
-from clew.suite.spec import RunSpec
+from clew.suite.sharing import Joint, joinable, worth_joining
+from clew.suite.spec import BonusSpec, RunSpec
 from clew.suite.suite import Suite
 from clew.validate import BadInput, whole_number
 
@@ -78,6 +79,14 @@ class SuitePlan:
         parts = [done, *cut(left, (len(left) + 1) // 2)]
         self._replace(pack, _made_of(pack, parts))
 
+    def separate(self, pack: PackSpec) -> None:
+        """Plan what is left of a pack's program again, every bonus in its own program.
+
+        For the holder of its lease, if the program has several bonuses. Packs that somebody else
+        is training stay as they are.
+        """
+        self._revise(lambda packs: self._separated(packs, pack))
+
     def regroup(self, pack: PackSpec) -> bool:
         """See that a pack's runs have not ended and are equally far; for the holder of its lease.
 
@@ -121,6 +130,20 @@ class SuitePlan:
         whole_number("pack_size", pack_size, 1)
         self._revise(lambda packs: self._resized(packs, pack_size))
 
+    def _separated(self, packs: list[PackSpec], failed: PackSpec) -> list[PackSpec]:
+        parts: dict[PackSpec, list[PackSpec]] = {}
+        for pack in packs:
+            if pack == failed or (
+                pack.alike(failed) and not self._held(pack.folder(self._store).name)
+            ):
+                done, left = self._ended_and_left(pack)
+                by_bonus: dict[BonusSpec, list[RunSpec]] = {}
+                for run in left:
+                    by_bonus.setdefault(run.own_bonus, []).append(run)
+                alone = [PackSpec(tuple(runs), (bonus,)) for bonus, runs in by_bonus.items()]
+                parts[pack] = _made_of(pack, [done]) + alone
+        return _replaced(packs, parts)
+
     def _resized(self, packs: list[PackSpec], size: int) -> list[PackSpec]:
         parts: dict[PackSpec, list[PackSpec]] = {}
         loose: dict[object, list[RunSpec]] = {}
@@ -163,7 +186,10 @@ class SuitePlan:
                     alike = {each.folder(self._store).name for each in old if each.alike(pack)}
                     gather(self._store, pack, learned(self._store, pack, alike))
             numbers = {run: n for n, run in enumerate(runs_of(self._groups))}
-            data = _written([[numbers[run] for run in pack.runs] for pack in new], self._joint)
+            planned = _bonuses_of(self._groups, self._joint)
+            apart = [n for n, pack in enumerate(new) if pack.bonuses != planned[pack.runs[0]]]
+            parts = [[numbers[run] for run in pack.runs] for pack in new]
+            data = _written(parts, self._joint, apart)
             if self._store.propose(self._name, self.revision + 1, data):
                 self.refresh()
                 self.clear_superseded()
@@ -250,12 +276,7 @@ def _first_revision(
     joint = joinable(groups, ended) if share else []
     size = fitting_for_all(joined(groups, joint)) if pack_size is None else pack_size
     whole_number("pack_size", size, 1)
-    joint = [
-        numbers
-        for numbers in joint
-        if worth_joining(groups, numbers, size, ended)
-        and (store is None or not steps or goes_on(store, groups, numbers))
-    ]
+    joint = [numbers for numbers in joint if worth_joining(groups, numbers, size, ended)]
     numbers = {run: n for n, run in enumerate(runs_of(groups))}
     packs: list[Sequence[int]] = []
     for _, group in joined(groups, joint):
@@ -282,13 +303,16 @@ def _stuck(store: Store, name: str) -> BadInput:
     )
 
 
-def _written(packs: Sequence[Sequence[int]], joint: Joint) -> JsonObject:
+def _written(packs: Sequence[Sequence[int]], joint: Joint, apart: Sequence[int] = ()) -> JsonObject:
     """A revision: the runs of every pack, by their numbers, and which groups share a program.
 
     With such groups the packs have another name, so that a version of Clew that does not know
-    of them refuses the plan, rather than train runs with each other's bonus.
+    of them refuses the plan, rather than train runs with each other's bonus. `apart` are the
+    numbers of packs that are in the program of their own bonus nevertheless.
     """
-    return {"joint": joint, "joint_packs": packs} if joint else {"packs": packs}
+    if not joint:
+        return {"packs": packs}
+    return {"joint": joint, "joint_packs": packs} | ({"apart": apart} if apart else {})
 
 
 def _joint(data: JsonObject) -> Joint:
@@ -303,12 +327,18 @@ def _packs(groups: Groups, data: JsonObject) -> list[PackSpec]:
             for bonuses, group in groups
             for part in cut(group, data["pack_size"])
         ]
-    joint, runs = _joint(data), list(runs_of(groups))
-    bonuses_of = {run: bonuses for bonuses, group in joined(groups, joint) for run in group}
-    return [
-        PackSpec(tuple(runs[n] for n in pack), bonuses_of[runs[pack[0]]])
-        for pack in data["joint_packs" if joint else "packs"]
-    ]
+    joint, runs, apart = _joint(data), list(runs_of(groups)), set(data.get("apart", ()))
+    bonuses_of, found = _bonuses_of(groups, joint), list[PackSpec]()
+    for n, numbers in enumerate(data["joint_packs" if joint else "packs"]):
+        of_pack = tuple(runs[number] for number in numbers)
+        bonuses = (of_pack[0].own_bonus,) if n in apart else bonuses_of[of_pack[0]]
+        found.append(PackSpec(of_pack, bonuses))
+    return found
+
+
+def _bonuses_of(groups: Groups, joint: Joint) -> dict[RunSpec, Bonuses]:
+    """Of the program in which each run is planned."""
+    return {run: bonuses for bonuses, group in joined(groups, joint) for run in group}
 
 
 def _made_of(pack: PackSpec, parts: Sequence[Sequence[RunSpec]]) -> list[PackSpec]:

@@ -40,8 +40,11 @@ What = Literal[
     "failed",
     "found",
     "split",
+    "separated",
 ]
-OVER = ("finished", "diverged", "failed", "found", "split")
+REPLACED = ("split", "separated")
+"""After these there are other packs in a pack's place."""
+OVER = ("finished", "diverged", "failed", "found", *REPLACED)
 """After these a pack needs no worker."""
 UNKNOWN = float("nan")
 TEXTS = ("name", "what", "holder")
@@ -53,8 +56,9 @@ class PackProgress(NamedTuple):
     name: str
     what: What
     """found: it had ended before this worker came to it. split: smaller packs have taken its place,
-    because it did not fit in memory or its runs were not equally far. diverged: all its runs did.
-    waiting: another worker has it, and this one has nothing else to do."""
+    because it did not fit in memory or its runs were not equally far. separated: the same, because
+    it failed and its program has several bonuses; each is now tried alone. diverged: all its runs
+    did. waiting: another worker has it, and this one has nothing else to do."""
     period: int
     periods: int
     steps: int = 0

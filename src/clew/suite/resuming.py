@@ -1,7 +1,8 @@
 """What has been learned of a run, whichever pack it was trained in.
 
 A checkpoint is a pack's, for one file is written faster than many; but all its arrays begin with an
-axis over runs. So a run can go on in any pack of the same program whose other runs are as far.
+axis over runs. So a run can go on in any pack whose other runs are as far, also in a program with
+other bonuses (`rows`).
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clew.learner.checkpoint import stored_shapes
 from clew.store import CannotRead, Damaged, PackFolder, Store, digest
-from clew.store.arrays import read_shapes
 from clew.store.canonical import JsonObject
 from clew.store.checkpoints import about_checkpoint, checkpoints_in
+from clew.suite.rows import Row, fitted, layout, layout_of, usable
+from clew.suite.spec import NONE
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
     from clew.suite.packs import PackSpec
     from clew.suite.spec import RunSpec
 
-STATE, RECORD = "state/", "record/"
+RECORD = "record/"
 SPENT = "seconds"
 """In a checkpoint, what the pack took so far. All its other arrays begin with an axis over runs."""
 
@@ -36,13 +37,26 @@ class PackCheckpoint(NamedTuple):
     runs: list[JsonObject]
     """Configurations."""
     bonuses: list[str]
-    """Of the program, where the runs do not tell."""
+    """Names of the program's bonuses. Empty if it has one: the pack is then named by its runs."""
     identities: list[str]
 
     @property
     def name(self) -> str:
         """Of the pack."""
         return self.path.parent.name
+
+    @property
+    def joint(self) -> bool:
+        """Whether its program has several bonuses."""
+        return len(self.bonuses) > 1
+
+    @property
+    def tells_program(self) -> bool:
+        """Whether all packs of this name are of one program.
+
+        Runs without a bonus may have been trained in the program of any.
+        """
+        return self.joint or any(run["bonus"] != NONE[0] for run in self.runs)
 
     def folder(self, store: Store) -> PackFolder:
         """Of the pack."""
@@ -77,12 +91,10 @@ def learned(
     """For every run of a pack the furthest checkpoint to go on from, if there is one.
 
     The pack's own is preferred. Those that another worker is going on from are left to it, as are
-    those of another program: without a bonus, a run may have been trained beside others with one.
-    `alike` are packs that are known to be of the same program.
+    those that cannot be made to fit. `alike` are packs that are known to be of the same program.
     """
     own, wanted = pack.folder(store).name, {run.identity: run for run in pack.runs}
     found: dict[RunSpec, PackCheckpoint] = {}
-    layout: Mapping[str, object] | None = None
     for each in newest_checkpoints(store):
         mine = [wanted[identity] for identity in each.identities if identity in wanted]
         if not mine:
@@ -90,9 +102,8 @@ def learned(
         if each.name != own and held_by_another(store, each.name):
             continue
         if each.name != own and each.name not in alike:
-            layout = layout or _layout(pack)
-            if _layout_of(each.path) != layout:
-                continue
+            theirs = layout_of(each.path)
+            mine = [run for run in mine if usable(pack, run, theirs, each.joint)]
         for run in mine:
             best = found.get(run)
             if best is None or (each.step, each.name == own) > (best.step, best.name == own):
@@ -108,7 +119,7 @@ def gather(store: Store, pack: PackSpec, sources: Mapping[RunSpec, PackCheckpoin
     folder, every = pack.folder(store), {each.path: each for each in sources.values()}
     if set(sources) != set(pack.runs) or len({each.step for each in every.values()}) != 1:
         return True
-    if {each.name for each in every.values()} == {folder.name}:
+    if all(_is_own(pack, folder, each) for each in every.values()):
         return True
     loaded: dict[Path, dict[str, np.ndarray]] = {}
     for path, source in every.items():
@@ -116,19 +127,24 @@ def gather(store: Store, pack: PackSpec, sources: Mapping[RunSpec, PackCheckpoin
         if found is None or found.step != source.step:
             return False
         loaded[path] = found.arrays
-    if len({frozenset(arrays) for arrays in loaded.values()}) != 1:
-        return True
-    rows: list[tuple[dict[str, np.ndarray], int]] = []
+    rows: list[Row] = []
     spent = 0.0
     for run in pack.runs:
         source = sources[run]
-        arrays = loaded[source.path]
-        rows.append((arrays, source.identities.index(run.identity)))
+        arrays, row = loaded[source.path], source.identities.index(run.identity)
+        of_run = {name: array[row] for name, array in arrays.items() if array.ndim}
+        rows.append(Row(of_run, source.joint))
         spent += float(arrays[SPENT]) / len(source.identities)
-    names = [name for name, array in rows[0][0].items() if array.ndim]
-    joined = {name: np.stack([arrays[name][row] for arrays, row in rows]) for name in names}
+    made = fitted(pack, rows)
+    changed = any(row.arrays is not arrays for row, arrays in zip(rows, made, strict=True))
+    own = {each.name for each in every.values()} == {folder.name}
+    if len({frozenset(row) for row in made}) != 1 or (own and not changed):
+        return True
+    joined = {name: np.stack([row[name] for row in made]) for name in made[0]}
     (step,) = {each.step for each in every.values()}
     folder.checkpoints.save(step, {**joined, SPENT: np.array(spent)})
+    if changed:
+        folder.checkpoints.prune(1)  # what was before may be of the other program
     return True
 
 
@@ -141,19 +157,8 @@ def held_by_another(store: Store, name: str) -> bool:
     return holder is not None and not holder.dead() and not holder.is_current()
 
 
-def _layout(pack: PackSpec) -> dict[str, object]:
-    """Of a run's state, by the names that checkpoints use."""
-    shapes = stored_shapes(pack.pack)
-    return {STATE + name: (shape[1:], dtype) for name, (shape, dtype) in shapes.items()}
-
-
-def _layout_of(path: Path) -> dict[str, object]:
-    try:
-        shapes = read_shapes(path)
-    except (Damaged, CannotRead, FileNotFoundError):
-        return {}
-    return {
-        name: (shape[1:], dtype)
-        for name, (shape, dtype) in shapes.items()
-        if name.startswith(STATE)
-    }
+def _is_own(pack: PackSpec, folder: PackFolder, each: PackCheckpoint) -> bool:
+    """Whether a checkpoint is the pack's, and of its program."""
+    return each.name == folder.name and (
+        each.tells_program or layout_of(each.path) == layout(pack.program)
+    )

@@ -1,8 +1,8 @@
-"""Whether runs with different bonuses are trained in one program, and which.
+"""Which runs with different bonuses are trained in one program.
 
 An accelerator is filled better by one large pack than by several small ones, and one program is
-compiled sooner than two; but every run then computes all the bonuses. A CPU trains run by run: it
-would only compute more.
+compiled sooner than two. But every run then computes all the bonuses. A CPU trains run by run: it
+would only have more to compute.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from collections.abc import Collection, Sequence
 
 import jax
 
-from clew.store import Store
-from clew.suite.packs import Bonuses, Groups, PackSpec, cut, joined, program_key
+from clew.suite.packs import Bonuses, Groups, cut, joined, program_key
 from clew.suite.rates import PER_PACK, guess
-from clew.suite.resuming import learned
 from clew.suite.spec import NONE, RunSpec, make_bonus
 
 Joint = list[list[int]]
@@ -22,9 +20,9 @@ Joint = list[list[int]]
 
 
 def joinable(groups: Groups, ended: Collection[str | None]) -> Joint:
-    """Groups that one program could train on this device, of those that have a run to train.
+    """Groups that could be put together on this device.
 
-    They agree in all but the bonus, and in what is done to its scores.
+    They have runs left to train. They agree in all but the bonus, and in `normalise` and `clip`.
     """
     if jax.local_devices()[0].platform == "cpu":
         return []
@@ -41,13 +39,13 @@ def joinable(groups: Groups, ended: Collection[str | None]) -> Joint:
 def worth_joining(
     groups: Groups, numbers: Sequence[int], size: int, ended: Collection[str | None]
 ) -> bool:
-    """Whether these groups would be trained sooner together, in packs of this size."""
+    """Whether these groups are trained sooner together, in packs of this size."""
     left = [(groups[number][0], _left(groups[number][1], ended)) for number in numbers]
     return seconds(joined(left, [range(len(left))]), size) < seconds(left, size)
 
 
 def seconds(groups: Groups, size: int) -> float:
-    """That an accelerator would take for them, roughly: compiled, and trained one by one."""
+    """What an accelerator takes for them, roughly: each is compiled, and then trained."""
     total = 0.0
     for bonuses, runs in groups:
         program, rate = runs[0].program(NONE), None
@@ -59,24 +57,8 @@ def seconds(groups: Groups, size: int) -> float:
 
 
 def computed(bonuses: Bonuses) -> int:
-    """How many of them are anything to compute."""
+    """How many of them there are, without "none": that is nothing to compute."""
     return len(set(bonuses) - {NONE})
-
-
-def goes_on(store: Store, groups: Groups, numbers: Sequence[int]) -> bool:
-    """Whether no less of what the store has learned of their runs is gone on from, if joined.
-
-    What was begun in another program starts again.
-    """
-    apart = [groups[number] for number in numbers]
-    together = joined(apart, [range(len(apart))])
-    return _learned(store, together) >= _learned(store, apart)
-
-
-def _learned(store: Store, groups: Groups) -> int:
-    """Periods, of all runs together."""
-    packs = [PackSpec(tuple(runs), bonuses) for bonuses, runs in groups]
-    return sum(each.step for pack in packs for each in learned(store, pack).values())
 
 
 def _left(runs: Sequence[RunSpec], ended: Collection[str | None]) -> list[RunSpec]:

@@ -18,7 +18,8 @@ from clew.suite.logs import Kind, PackLogs, Row, rows_of
 from clew.suite.packs import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
 from clew.suite.provenance import origins, provenance
-from clew.suite.resuming import RECORD, SPENT, STATE
+from clew.suite.resuming import RECORD, SPENT
+from clew.suite.rows import STATE
 from clew.suite.stop import Stop
 from clew.validate import BadInput
 

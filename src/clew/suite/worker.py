@@ -210,6 +210,12 @@ class _Worker:
                 self.plan.split(pack)
                 watch(ended(folder.name, "split", pack.periods))
                 return
+            if not too_large and pack.joint:
+                # one of its bonuses may be to blame, and the others not
+                lease.confirm()
+                self.plan.separate(pack)
+                watch(ended(folder.name, "separated", pack.periods))
+                return
             # one pack's failure is recorded, and the others go on
             _fail(folder, lease, f"{TOO_LARGE} ({reason})" if too_large else reason, told)
             watch(ended(folder.name, "failed", pack.periods))
