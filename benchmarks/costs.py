@@ -102,12 +102,14 @@ def draw(rows: list[dict[str, str]]) -> Figure:
                 curve(axes, name, chosen, style, colour, label + more)
         axes.set_xlabel({"runs": "runs in a pack", "world": ""}.get(name, name))
     panels[0].set_ylabel("environment steps a second")
-    panels[0].set_xscale("log")
+    panels[0].loglog()
     panels[0].legend(fontsize=6)
     for axes in panels:
-        axes.set_yscale("log")
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, which="both", lw=0.4)
+    for axes in panels[1:]:
+        axes.set_ylim(0)
+        axes.yaxis.set_major_formatter(lambda speed, _: f"{speed / 1000:g} k")
     return figure
 
 
@@ -121,7 +123,8 @@ def curve(
         return
     newest = {row[name]: float(row["steps_per_second"]) for row in chosen}
     if name == "world":
-        axes.plot(list(newest), list(newest.values()), "o", ms=4, color=colour)
+        names = [world.removeprefix("MiniGrid-").removesuffix("-Grid") for world in newest]
+        axes.plot(names, list(newest.values()), "o", ms=4, color=colour)
         axes.tick_params(axis="x", labelrotation=20)
         return
     places = sorted((int(value), speed) for value, speed in newest.items())
