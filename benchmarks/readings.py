@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from clew import envs
 from clew.bonuses import Bonus, Transitions
@@ -88,8 +88,8 @@ class Readings(Bonus[ReadingsState]):
             observations.through(network, obs, linear_first=True)
             for obs in (transitions.obs, transitions.next_obs, scored_obs("stale", transitions))
         )
-        stale, fresh, zero = (reading.boundary == BOUNDARIES.index(b) for b in BOUNDARIES[1:])
-        after = jnp.where(stale | fresh, begun, final)
+        stale, fresh, zero, unpaid = (reading.boundary == i for i in range(1, len(BOUNDARIES)))
+        after = jnp.where(stale | fresh | unpaid, begun, final)
 
         def one(root: Array, before: Array, first: Array, after: Array) -> tuple[Array, Array]:
             empty = jnp.eye(len(root)) / jnp.sqrt(reading.ridge)
@@ -101,9 +101,14 @@ class Readings(Bonus[ReadingsState]):
 
         root, scores = jax.lax.scan(step, e3b.root, (before, transitions.first, after))
         ended = last_steps(transitions)
-        scores = jnp.where(ended & fresh, (after**2).sum(-1) / reading.ridge, scores)
+        scores = jnp.where(ended & (fresh | unpaid), (after**2).sum(-1) / reading.ridge, scores)
         scores = jnp.minimum(jnp.where(ended & zero, 0, scores), reading.max_score)
         return ReadingsState(e3b._replace(root=root), reading), scores
+
+    def paid(self, state: ReadingsState, transitions: Transitions) -> Bool[Array, "time env"]:
+        """All steps, or those that end no episode."""
+        unpaid = state.reading.boundary == BOUNDARIES.index("unpaid")
+        return ~(unpaid & last_steps(transitions))
 
     def learn(
         self,

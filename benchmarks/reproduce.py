@@ -6,6 +6,7 @@ as the suite `paper` has it, 60 runs in each of two packs:
     python benchmarks/reproduce.py TinyReproduce sparse dense --architectures GRU LSTM \\
         --bonuses none e3b noveld --paper
 
+A bonus may have options of its own, and stand there several times: "e3b boundary=unpaid".
 It prints a table. With --out, `runs.csv` and `curves.csv` in that folder grow by a line a run;
 `results/README.md` says what their columns are. While a pack trains, `unfinished.json` there has
 what these lines would be so far.
@@ -18,6 +19,7 @@ import contextlib
 import csv
 import datetime
 import fcntl
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -82,29 +84,36 @@ def changed(values: Mapping[str, object], usual: Mapping[str, object]) -> str:
 def train(args: argparse.Namespace, architecture: str) -> Table:
     """One pack: every reward, bonus and seed."""
     block = STUDY[args.environment]
-    of_bonus = {
-        bonus: {**(BONUS_OPTIONS.get(bonus, {}) if args.paper else {}), **options(chosen)}
-        for bonus, chosen in ((b, args.bonus_options if b != "none" else []) for b in args.bonuses)
+    parts = {
+        text: bonuses.make(text.split()[0], **bonus_options(args, text)) for text in args.bonuses
     }
     program = Program.of(
         envs.make(args.environment, **options(args.environment_options)),
         architecture,
-        OneOf.of({bonus: bonuses.make(bonus, **of_bonus[bonus]) for bonus in args.bonuses}),
+        OneOf.of(parts),
         Settings(**{**block.get("settings", {}), **options(args.settings)}),
     )
-    arms = [
-        Arm(reward, bonus, changed(of_bonus[bonus], {}), " ".join(args.knobs), seed)
-        for reward in args.rewards
-        for bonus in args.bonuses
-        for seed in range(args.first_seed, args.first_seed + args.seeds)
-    ]
     knobs = Knobs(**{**block.get("knobs", {}), **options(args.knobs)})
-    pack = Pack.join([Pack.single(program, arm.seed, arm.reward, knobs, arm.bonus) for arm in arms])
+    arms, runs = [], []
+    for reward, text in itertools.product(args.rewards, args.bonuses):
+        for seed in range(args.first_seed, args.first_seed + args.seeds):
+            chosen = changed(bonus_options(args, text), {})
+            arms.append(Arm(reward, text.split()[0], chosen, " ".join(args.knobs), seed))
+            runs.append(Pack.single(program, seed, reward, knobs, text))
+    pack = Pack.join(runs)
     state = pack.prepare()
     with contextlib.ExitStack() as held:
         if args.lock:
             fcntl.flock(held.enter_context(open(args.lock, "w")), fcntl.LOCK_EX)
         return record(args, architecture, pack, arms, state)
+
+
+def bonus_options(args: argparse.Namespace, text: str) -> dict[str, object]:
+    """Of a bonus: the suite's, then those of all, then its own."""
+    name, *own = text.split()
+    if name == "none":
+        return {}
+    return {**(BONUS_OPTIONS[name] if args.paper else {}), **options([*args.bonus_options, *own])}
 
 
 def record(
@@ -256,7 +265,7 @@ def main() -> None:
     args_of.add_argument("rewards", nargs="+")
     args_of.add_argument("--architectures", nargs="+", default=list(memory.names()))
     args_of.add_argument("--bonuses", nargs="+", default=["none"])
-    args_of.add_argument("--bonus-options", nargs="*", default=[], help="such as ridge=0.1")
+    args_of.add_argument("--bonus-options", nargs="*", default=[], help="of all, such as layers=2")
     args_of.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     args_of.add_argument("--seeds", type=int, default=10)
     args_of.add_argument("--first-seed", type=int, default=0)

@@ -72,6 +72,7 @@ def ellipses(bonus: E3B, model: Any, observations: Any, seen: Transitions) -> np
         ("TinyReproduce", {"boundary": "fresh", "ridge": 0.3, "max_score": 9.0}),
         ("Unlisted", {"boundary": "fresh", "layers": 2}),
         ("TinyReproduce", {"boundary": "zero"}),
+        ("TinyReproduce", {"boundary": "unpaid", "max_score": 9.0}),
     ],
 )
 @given(data=st.data())

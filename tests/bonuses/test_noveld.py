@@ -68,7 +68,7 @@ def test_the_score_is_the_equation(world: str, options: Any, data: st.DataObject
     np.testing.assert_allclose(np.concatenate([head, tail]), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("boundary", ["stale", "fresh", "zero"])
+@pytest.mark.parametrize("boundary", ["stale", "fresh", "zero", "unpaid"])
 @worlds
 @given(data=st.data())
 @settings(max_examples=8)
@@ -84,10 +84,9 @@ def test_the_last_step_is_paid_by_the_boundary(
     ended = np.asarray(seen.ended)
     beside = ended.reshape(ended.shape + (1,) * (seen.obs.ndim - 2))
     shown = seen._replace(next_obs=np.where(beside, np.asarray(seen.following), seen.next_obs))
-    known = {"stale": shown, "fresh": seen, "zero": seen}[boundary]
-    new = earlier(known) == 0
+    new = earlier(shown if boundary == "stale" else seen) == 0
     if boundary != "stale":
-        new = np.where(ended, boundary == "fresh", new)
+        new = np.where(ended, boundary != "zero", new)
     gain = np.where(ended, begun, after) - bonus.alpha * before
     one, two = cut(seen, TIME)
     state, head = score(bonus, observations, state, one)

@@ -47,6 +47,21 @@ def test_the_chosen_one_scores_and_learns_as_alone(world: str) -> None:
     assert len({scores.tobytes() for scores in paid.values()}) == len(NAMES)
 
 
+def test_steps_are_paid_as_the_chosen_one_has_it() -> None:
+    observations, key = observations_of("TinyReproduce"), jax.random.key(7)
+    seen = wander(np.random.default_rng(0), observations, 12, 3, 0.2)
+    assert SEVERAL.paid(SEVERAL.init(observations, 3, key), seen) is None
+    bonus = OneOf.of({"a": small("e3b"), "b": bonuses.make("noveld", boundary="unpaid")})
+    state = bonus.init(observations, 3, key)
+    ended = np.asarray(seen.ended)
+    assert 0 < ended.mean() < 1
+    for name, unpaid in (("a", np.zeros_like(ended)), ("b", ended)):
+        chosen = bonus.choose(state, jnp.int32(bonus.number(name)))
+        paid = bonus.paid(chosen, seen)
+        assert paid is not None
+        np.testing.assert_array_equal(paid, ~unpaid)
+
+
 def test_names_say_which_and_their_order_does_not_matter() -> None:
     backwards = OneOf.of({name: small(name) for name in reversed(NAMES)})
     assert backwards == SEVERAL

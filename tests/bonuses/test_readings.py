@@ -38,6 +38,7 @@ def as_e3b(state: E3BState, layers: int) -> E3BState:
             {"boundary": "stale", "count_first": False, "ridge": 0.1}, marks=pytest.mark.slow
         ),
         pytest.param({"boundary": "zero", "last_pairs": False}, marks=pytest.mark.slow),
+        pytest.param({"boundary": "unpaid", "layers": 2}, marks=pytest.mark.slow),
     ],
 )
 def test_a_reading_is_e3b_with_its_options(options: Any) -> None:
@@ -50,5 +51,7 @@ def test_a_reading_is_e3b_with_its_options(options: Any) -> None:
         state, found = score(many, observations, state, part)
         theirs, expected = score(bonus, observations, theirs, part)
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+        paid = bonus.paid(theirs, part)
+        np.testing.assert_array_equal(many.paid(state, part), True if paid is None else paid)
         state = learn(many, observations, state, part, jax.random.key(i))
         theirs = learn(bonus, observations, theirs, part, jax.random.key(i))

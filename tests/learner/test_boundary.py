@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from clew.bonuses import Bonus, Transitions
+from clew.bonuses.boundary import last_steps
 from clew.learner.run import rollout_and_update
 from tests.learner.conftest import begun, one, pack_of, small
 
@@ -43,6 +44,27 @@ def test_what_follows_a_step_is_what_the_next_one_acts_on() -> None:
     assert ended[small().steps - 1 :: small().steps].any()
     np.testing.assert_array_equal(following[~ended], next_obs[~ended])
     assert (following[ended] != next_obs[ended]).any()
+
+
+@dataclasses.dataclass(frozen=True)
+class Ends(Witness):
+    """Scores every step 1, and pays all but those that end an episode."""
+
+    def score(self, observations: Any, state: Any, transitions: Transitions) -> Any:
+        return transitions, jax.numpy.ones(transitions.action.shape)
+
+    def paid(self, state: Any, transitions: Transitions) -> Any:
+        return ~last_steps(transitions)
+
+
+def test_what_is_not_paid_counts_in_the_score_and_not_in_the_reward() -> None:
+    pack = pack_of("Memoryless", Ends())
+    run = one(pack.runs)._replace(bonus_coef=jax.numpy.float32(0.25))
+    state, record = rollout_and_update(pack.program, run, begun(pack.program))
+    ended = np.asarray(state.bonus.state.ended)
+    assert 0 < ended.mean() < 1
+    assert record.normalised == 1
+    np.testing.assert_allclose(record.delivered, 0.25 * (1 - ended.mean()), rtol=1e-6)
 
 
 def test_the_width_of_the_critics_head() -> None:

@@ -57,6 +57,10 @@ class Bonus(abc.ABC, Generic[S]):
     ) -> tuple[S, Float[Array, "time env"]]:
         """Score every next observation of a rollout, in the order of time."""
 
+    def paid(self, state: S, transitions: Transitions) -> Bool[Array, "time env"] | None:
+        """Which steps are paid their score; None, unless overridden: all of them."""
+        return None
+
     def learn(
         self, observations: Observations, state: S, transitions: Transitions, key: PRNGKeyArray
     ) -> S:

@@ -91,6 +91,17 @@ class OneOf(Bonus[OneOfState]):
         )
         return state._replace(states={name: after for name, (after, _) in scored.items()}), scores
 
+    def paid(self, state: OneOfState, transitions: Transitions) -> Bool[Array, "time env"] | None:
+        """As the chosen one has it."""
+        paid = [bonus.paid(state.states[name], transitions) for name, bonus in self.parts]
+        if all(steps is None for steps in paid):
+            return None
+        every = jnp.ones_like(transitions.first)
+        return jnp.select(
+            [state.chosen[name] for name in self.names],
+            [every if steps is None else steps for steps in paid],
+        )
+
     def learn(
         self,
         observations: Observations,

@@ -53,7 +53,7 @@ class RolloutRecord(NamedTuple):
     normalised: Float[Array, ""]
     """Mean score divided by its running deviation and clipped: the paper's 'raw b'."""
     delivered: Float[Array, ""]
-    """Mean of that times the coefficient: what is added to the reward."""
+    """Mean of that times the coefficient, where it is paid: what is added to the reward."""
     explained_variance: Float[Array, ""]
     """1 − Var[target − value] / Var[target], of the critic."""
     report: ppo.UpdateMetrics
@@ -152,7 +152,8 @@ def learn(
         program.bonus, program.observations, transitions, keys.bonus
     )
     reward = priced(run.prices, rollout.events)
-    delivered = run.bonus_coef * normalised
+    paid = program.bonus.paid(bonus.state, transitions)
+    delivered = run.bonus_coef * (normalised if paid is None else normalised * paid)
     runner, values = critic_values(program, state.agent, runner, rollout)
     advantage = advantages(
         reward + delivered,

@@ -10,10 +10,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.bonuses.base import Transitions
-from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
+from clew.bonuses.boundary import (
+    AS_A_FIRST,
+    BOUNDARIES,
+    Boundary,
+    last_steps,
+    paid_steps,
+    scored_obs,
+)
 from clew.bonuses.dynamics import Features, InverseDynamics
 from clew.bonuses.learned import LearnedBonus
 from clew.bonuses.registry import register
@@ -54,7 +61,7 @@ class E3B(LearnedBonus[E3BState]):
     max_score: float | None = None
     """Larger scores are cut to it before they are normalised; None: they are not."""
     boundary: Boundary = "final"
-    """What the step that ends an episode is scored on: final, stale, fresh or zero."""
+    """What the step that ends an episode is scored on: final, stale, fresh, zero or unpaid."""
     last_pairs: bool = True
     """Whether φ is trained on the steps that end episodes, too."""
 
@@ -88,13 +95,17 @@ class E3B(LearnedBonus[E3BState]):
             return jax.vmap(self._step)(root, *now)
 
         root, scores = jax.lax.scan(step, state.root, (before, transitions.first, after))
-        if self.boundary == "fresh":
+        if self.boundary in AS_A_FIRST:
             alone = (after**2).sum(-1) / self.ridge
             scores = jnp.where(last_steps(transitions), alone, scores)
         if self.boundary == "zero":
             scores = jnp.where(last_steps(transitions), 0, scores)
         scores = scores if self.max_score is None else jnp.minimum(scores, self.max_score)
         return state._replace(root=root), scores
+
+    def paid(self, state: E3BState, transitions: Transitions) -> Bool[Array, "time env"] | None:
+        """All steps, or those that end no episode."""
+        return paid_steps(self.boundary, transitions)
 
     def learn(
         self,

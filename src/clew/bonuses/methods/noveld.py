@@ -9,10 +9,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.bonuses.base import Transitions
-from clew.bonuses.boundary import BOUNDARIES, Boundary, last_steps, scored_obs
+from clew.bonuses.boundary import (
+    AS_A_FIRST,
+    BOUNDARIES,
+    Boundary,
+    last_steps,
+    paid_steps,
+    scored_obs,
+)
 from clew.bonuses.distillation import Distillation
 from clew.bonuses.learned import LearnedBonus
 from clew.bonuses.registry import register
@@ -54,7 +61,7 @@ class NovelD(LearnedBonus[NovelDState]):
     layers: int = 1
     """Hidden layers of both networks."""
     boundary: Boundary = "final"
-    """What the step that ends an episode is scored on: final, stale, fresh or zero."""
+    """What the step that ends an episode is scored on: final, stale, fresh, zero or unpaid."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,12 +87,16 @@ class NovelD(LearnedBonus[NovelDState]):
         before, after = errors if self.novelty == "squared" else map(jnp.sqrt, errors)
         visits, seen = state.visits.update(transitions)
         new = seen == 0
-        if self.boundary == "fresh":
+        if self.boundary in AS_A_FIRST:
             new |= last_steps(transitions)
         if self.boundary == "zero":
             new &= ~last_steps(transitions)
         scores = jnp.maximum(after - self.alpha * before, 0) * new
         return state._replace(visits=visits), scores
+
+    def paid(self, state: NovelDState, transitions: Transitions) -> Bool[Array, "time env"] | None:
+        """All steps, or those that end no episode."""
+        return paid_steps(self.boundary, transitions)
 
     def learn(
         self,
