@@ -30,15 +30,9 @@ import numpy as np
 from clew import bonuses, envs, memory
 from clew.bonuses import OneOf
 from clew.learner import History, Knobs, Pack, Program, Settings, TrainState, periods
-from clew.suite.library.paper import (
-    BONUS_OPTIONS,
-    MEMORY_S13,
-    MYSTERY_PATH,
-    SETTINGS,
-    SHOWN,
-    TINY_REPRODUCE,
-)
+from clew.suite.library.paper import MEMORY_S13, MYSTERY_PATH, TINY_REPRODUCE
 from clew.suite.provenance import provenance
+from clew.suite.registry import find_suite
 
 BLOCKS = (MYSTERY_PATH.keywords, MEMORY_S13.keywords, TINY_REPRODUCE.keywords)
 STUDY = {block["environment"]: block for block in BLOCKS}
@@ -113,7 +107,7 @@ def bonus_options(args: argparse.Namespace, text: str) -> dict[str, object]:
     name, *own = text.split()
     if name == "none":
         return {}
-    return {**(BONUS_OPTIONS[name] if args.paper else {}), **options([*args.bonus_options, *own])}
+    return {**args.of_suite.get(name, {}), **options([*args.bonus_options, *own])}
 
 
 def record(
@@ -258,6 +252,20 @@ def with_shared(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return parser
 
 
+def as_in_suite(args: argparse.Namespace) -> None:
+    """What the suite has otherwise than the study's tables, before what was asked for."""
+    args.of_suite = {}
+    if args.suite is None:
+        return
+    usual, blocks = STUDY[args.environment], find_suite(args.suite).blocks
+    task = (args.environment, set(args.rewards))
+    block = next(b for b in blocks if b.environment == task[0] and task[1] <= set(b.rewards))
+    for name in ("environment_options", "settings", "knobs"):
+        text = changed(getattr(block, name), usual.get(name, {}))
+        setattr(args, name, [*text.split(), *getattr(args, name)])
+    args.of_suite = block.bonus_options
+
+
 def main() -> None:
     description = argparse.RawDescriptionHelpFormatter
     args_of = argparse.ArgumentParser(description=__doc__, formatter_class=description)
@@ -269,13 +277,11 @@ def main() -> None:
     args_of.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")
     args_of.add_argument("--seeds", type=int, default=10)
     args_of.add_argument("--first-seed", type=int, default=0)
-    args_of.add_argument("--paper", action="store_true", help="as the suite `paper` has it")
+    args_of.add_argument("--suite", help="what is left open is as this suite has it")
+    args_of.add_argument("--paper", action="store_const", const="paper", dest="suite")
     args_of.add_argument("--lock", help="a file; of those that name it, one trains at a time")
     args = with_shared(args_of).parse_args()
-    if args.paper:
-        args.settings = [*changed(SETTINGS, {}).split(), *args.settings]
-        if args.environment == "MysteryPath-Grid":
-            args.environment_options = [*changed(SHOWN, {}).split(), *args.environment_options]
+    as_in_suite(args)
     for architecture in args.architectures:
         rows = train(args, architecture)
         show(rows)

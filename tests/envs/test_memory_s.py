@@ -132,6 +132,26 @@ def test_the_distractor_cannot_be_farmed() -> None:
     assert epsilon < 0.999**845 * (1 - 0.999)
 
 
+def test_revisits_can_be_counted_by_standing() -> None:
+    """Every step that leads to no new cell, the last one of an episode apart."""
+    env = make(revisit="standing", max_steps=60)
+    count = env.event_names.index("revisit")
+    step_in = jax.jit(env.step)
+    paid = 0
+    for seed in range(8):
+        state, _ = env.reset(jax.random.key(seed))
+        been = {int(env.tables.cell[state.row])}
+        for action in np.random.default_rng(seed).choice([0, 1, 2, 2, 2, 6], 60):
+            state, step = step_in(state, jnp.int32(action), jax.random.key(0))
+            cell, ended = int(env.tables.cell[state.row]), bool(step.terminated | step.truncated)
+            assert step.events[count] == (cell in been and not ended)
+            paid += int(step.events[count])
+            been.add(cell)
+            if ended:
+                break
+    assert paid > 10
+
+
 def test_done_is_free_and_everything_else_is_a_move() -> None:
     env = make()
     state, _ = env.reset(jax.random.key(0))

@@ -226,6 +226,31 @@ def test_the_distractor_cannot_be_farmed() -> None:
     assert epsilon < gamma**128 * (1 - gamma)
 
 
+def test_revisits_can_be_counted_by_standing() -> None:
+    """On any tile that holds and was stood on before, having moved or not; the slow way."""
+    env = make(revisit="standing")
+    count = env.event_names.index("revisit")
+    step_in = jax.jit(env.step)
+    turned = moved = 0
+    for seed in range(8):
+        state, _ = env.reset(jax.random.key(seed))
+        been = {int(state.tile)}
+        actions = np.random.default_rng(seed).integers(0, 4, env.max_steps)
+        for action in actions:
+            before = state
+            state, step = step_in(state, jnp.int32(action), jax.random.key(0))
+            tile, fell = int(state.tile), bool(state.off)
+            expected = tile in been and not fell and not bool(step.terminated) and not before.off
+            assert step.events[count] == expected
+            turned += expected and tile == int(before.tile)
+            moved += expected and tile != int(before.tile)
+            been.add(tile)
+            if step.terminated:
+                break
+    assert turned > 10
+    assert moved > 10
+
+
 def test_prices_of_the_study() -> None:
     variants = make().reward_variants()
     assert variants["penalty"] == {"goal": 1.0, "fall": -0.008}

@@ -191,8 +191,28 @@ def test_every_agent_can_be_built(name: str) -> None:
         run.program()
 
 
+def test_swapped_exchanges_discount_and_lambda(paper: list[RunSpec]) -> None:
+    """In the same arms; the distractor pays for standing, the goal is hidden."""
+    swapped = find_suite("paper-swapped").runs()
+    assert len({run.identity for run in swapped}) == 1800
+    named = [(run.environment, run.reward, run.architecture, run.bonus) for run in swapped]
+    assert Counter(named) == Counter(
+        (run.environment, run.reward, run.architecture, run.bonus) for run in paper
+    )
+    usual = {run.environment: (run.knobs.gamma, run.settings.gae_lambda) for run in paper}
+    for run in swapped:
+        assert (run.settings.gae_lambda, run.knobs.gamma) == usual[run.environment]
+        options = dict(run.environment_options)
+        assert options.pop("revisit", "entering") == (
+            "standing" if run.reward == "distractor" else "entering"
+        )
+        assert options in ({}, {"view": 7})
+        assert dict(run.bonus_options).get("boundary", "unpaid") == "unpaid"
+        assert run.settings.critic_width == 256
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["paper", "paper-literal"])
+@pytest.mark.parametrize("name", ["paper", "paper-literal", "paper-swapped"])
 def test_every_agent_of_the_large_suites_can_be_built(name: str) -> None:
     for run in find_suite(name).runs():
         run.program()

@@ -64,6 +64,12 @@ def _null(bonus: str, memory: str) -> Claim:
     return _bonus("null", says, TINY_DENSE, memory, "like", bonus)
 
 
+def _lift(bonus: str, memory: str) -> Claim:
+    """A bonus where a cue must be sought, and is easily kept."""
+    says = f"{bonus_label(bonus)} lifts {memory} on MemoryS13"
+    return _bonus("equalisation", says, S13_SPARSE, memory, "above", bonus)
+
+
 def _penalty(says: str, memory: str) -> Claim:
     """A penalty against none, both without a bonus."""
     return Claim("penalty", says, (PATH, "penalty", memory, "none"), (*PATH_SPARSE, memory, "none"),
@@ -87,7 +93,7 @@ CLAIMS = (
     _bonus("aligned", f"{ALIGNED} GRU", PATH_ALIGNED, "GRU", "below"),
     _bonus("distractor", "a useless dense reward leaves RetNet E3B's gain", PATH_DISTRACTOR,
            "RetNet", "above"),
-    _bonus("equalisation", "E3B lifts GRU on MemoryS13", S13_SPARSE, "GRU", "above"),
+    *(_lift(bonus, memory) for bonus in ("e3b", "noveld") for memory in ("GRU", "RetNet")),
     *(_null(bonus, memory)
       for bonus in ("e3b", "noveld") for memory in ("GRU", "LSTM")),
 )  # fmt: skip

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from clew.learner import Knobs, Settings
 from clew.suite.registry import register
 from clew.suite.suite import Block, Suite
 
@@ -41,19 +42,47 @@ AT_AN_END = {"layers": 2, "boundary": "fresh"}
 BONUS_OPTIONS = {"e3b": {**AT_AN_END, "max_score": 100, "last_pairs": False}, "noveld": AT_AN_END}
 
 
-def _read(name: str, *blocks: Block) -> Suite:
+# The same as public code of the study's authors has it, in which γ and GAE's λ are handed to a
+# buffer in the wrong order: the goal hidden, a critic's head as wide as its input, ends that count
+# in the deviation and are not paid, a distractor that pays for standing. No early stop, as above.
+SWAPPED_SETTINGS = {**SETTINGS, "critic_width": 256}
+UNPAID = {"layers": 2, "boundary": "unpaid"}
+SWAPPED_BONUS_OPTIONS = {
+    "e3b": {**UNPAID, "max_score": 100, "last_pairs": False},
+    "noveld": UNPAID,
+}
+STANDING = {"revisit": "standing"}
+
+
+def _read(
+    name: str,
+    *blocks: Block,
+    settings: Mapping[str, object] = SETTINGS,
+    bonus_options: Mapping[str, Mapping[str, object]] = BONUS_OPTIONS,
+) -> Suite:
     """A suite of these blocks, with what is left open as above."""
     return Suite(
         name=name,
         blocks=[
             dataclasses.replace(
                 block,
-                settings={**block.settings, **SETTINGS},
-                bonus_options={b: o for b, o in BONUS_OPTIONS.items() if b in block.bonuses},
+                settings={**block.settings, **settings},
+                bonus_options={b: o for b, o in bonus_options.items() if b in block.bonuses},
             )
             for block in blocks
         ],
         share=True,
+    )
+
+
+def _swapped(block: Block) -> Block:
+    """With γ where GAE's λ should be, and the other way round."""
+    gamma = block.knobs.get("gamma", Knobs().gamma)
+    gae_lambda = block.settings.get("gae_lambda", Settings().gae_lambda)
+    return dataclasses.replace(
+        block,
+        knobs={**block.knobs, "gamma": gae_lambda},
+        settings={**block.settings, "gae_lambda": gamma},
     )
 
 
@@ -81,6 +110,30 @@ def paper_literal() -> Suite:
     *others, tiny = _study({"actions": "cardinal", **SHOWN})
     tiny = dataclasses.replace(tiny, knobs={**tiny.knobs, "gamma": 0.99})
     return Suite(name="paper-literal", blocks=[*others, tiny], share=True)
+
+
+@register("paper-swapped")
+def paper_swapped() -> Suite:
+    """The same 1,800 runs with γ and GAE's λ exchanged.
+
+    As they very likely were when the published runs were made, with the other details of public
+    code by the study's authors; `docs/reproduction.md` has the evidence.
+    """
+    path, corridor, *others = _study({})
+    rewards = {"rewards": ("distractor",), "environment_options": STANDING}
+    blocks = [
+        dataclasses.replace(path, rewards=FOUR_REWARDS[:3]),
+        dataclasses.replace(path, **rewards),
+        dataclasses.replace(corridor, rewards=("sparse", "penalty")),
+        dataclasses.replace(corridor, **rewards),
+        *others,
+    ]
+    return _read(
+        "paper-swapped",
+        *map(_swapped, blocks),
+        settings=SWAPPED_SETTINGS,
+        bonus_options=SWAPPED_BONUS_OPTIONS,
+    )
 
 
 def _study(of_mystery_path: Mapping[str, object]) -> list[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Set
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -54,6 +54,8 @@ class MemoryS(Environment[Level, CorridorState]):
     """Draw the length of the hallway anew each episode (the package's `Random` ids)."""
     max_steps: int | None = None
     """Steps before truncation; 5 size² unless given."""
+    revisit: Literal["entering", "standing"] = "entering"
+    """What that event is: entering a cell where the agent has been, or standing on one."""
 
     obs_dtype, obs_high = np.dtype(np.uint8), 1
     event_names = ("goal", "wrong", "lateness", "move", "revisit", "step")
@@ -61,7 +63,8 @@ class MemoryS(Environment[Level, CorridorState]):
     wrong: it enters the cell beside the other.
     lateness: on success, the part of the time limit that was used up; otherwise 0.
     move: any action but `done`.
-    revisit: it enters a cell where it has been.
+    revisit: it enters a cell where it has been; or, with `revisit="standing"`, it stands on one,
+        having moved or not, and the episode goes on.
     step: always.
     """
     rewards: ClassVar[Rewards] = {
@@ -76,6 +79,7 @@ class MemoryS(Environment[Level, CorridorState]):
         one_of("size", self.size, SIZES)
         one_of("view", self.view, VIEWS)
         one_of("random_length", self.random_length, (False, True))
+        one_of("revisit", self.revisit, ("entering", "standing"))
         if self.max_steps is not None:
             whole_number("max_steps", self.max_steps, 1, 10**6)
 
@@ -131,7 +135,10 @@ class MemoryS(Environment[Level, CorridorState]):
         t = state.t + 1
         here = self._here(row)
         goal, wrong = self._column("success", row), self._column("failure", row)
-        entered = self._column("cell", row) != self._column("cell", state.row)
+        if self.revisit == "standing":
+            counts = ~(goal | wrong | (t >= self.horizon))
+        else:
+            counts = self._column("cell", row) != self._column("cell", state.row)
         events = self.events(
             goal=goal,
             wrong=wrong,
@@ -139,7 +146,7 @@ class MemoryS(Environment[Level, CorridorState]):
             # every compiler rounds alike
             lateness=jnp.where(goal, t * (1 / self.horizon), 0),
             move=action != DONE,
-            revisit=entered & (state.visited & here).any(),
+            revisit=counts & (state.visited & here).any(),
             step=jnp.bool_(True),
         )
         after = CorridorState(row, t, state.visited | here)

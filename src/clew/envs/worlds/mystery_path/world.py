@@ -64,13 +64,16 @@ class MysteryPath(Environment[Level, PathState]):
     """Sides on which the origin may lie: 0 left, 1 right, 2 top, 3 bottom."""
     max_steps: int = 128
     """Steps in an episode."""
+    revisit: Literal["entering", "standing"] = "entering"
+    """What that event is: entering a tile where the agent has been, or standing on one."""
 
     obs_dtype, obs_high = np.dtype(np.uint8), 255
     event_names = ("goal", "fall", "progress", "revisit", "returned", "step")
     """goal: it stands on the goal.
     fall: it steps off the path.
     progress: it stands on a tile of the path for the first time in the episode, ends excepted.
-    revisit: by its own move it enters a tile where it has been.
+    revisit: by its own move it enters a tile where it has been; or, with `revisit="standing"`, it
+        stands on one that holds, having moved or not, and the episode goes on.
     returned: it is put back on the origin, in the step after a fall.
     step: always.
     """
@@ -92,6 +95,7 @@ class MysteryPath(Environment[Level, PathState]):
         for flag in ("show_goal", "show_origin", "visual_feedback"):
             one_of(flag, getattr(self, flag), (False, True))
         whole_number("max_steps", self.max_steps, 1, 10**6)
+        one_of("revisit", self.revisit, ("entering", "standing"))
         if not isinstance(self.origin_sides, tuple | list) or not self.origin_sides:
             raise BadInput(
                 f"origin_sides={self.origin_sides!r} is not valid; it must list some of {SIDES}"
@@ -167,11 +171,16 @@ class MysteryPath(Environment[Level, PathState]):
         on_path = (state.level.path & here).any()
         fall = ~on_path
         t = state.t + 1
+        ended = goal | (t >= self.max_steps)
+        if self.revisit == "standing":
+            revisit = known & ~fall & ~ended
+        else:
+            revisit = known & (tile != state.tile)
         events = self.events(
             goal=goal,
             fall=fall,
             progress=on_path & ~known & ~goal,
-            revisit=~state.off & (tile != state.tile) & known,
+            revisit=~state.off & revisit,
             returned=state.off,
             step=jnp.bool_(True),
         )
@@ -184,7 +193,6 @@ class MysteryPath(Environment[Level, PathState]):
             state.falls + fall.astype(jnp.int32),
             t,
         )
-        ended = goal | (t >= self.max_steps)
         return after, Step(self.images.symbol(after), events, ended, jnp.bool_(False), goal)
 
     def info(self, state: PathState) -> dict[str, Array]:
