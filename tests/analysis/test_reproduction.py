@@ -22,6 +22,7 @@ from clew.analysis.reproduction import (
     results_folder,
     tables,
 )
+from clew.analysis.reproduction.trained import Reading
 from clew.analysis.stats.intervals import Interval
 from clew.cli.commands.report import report
 from clew.validate import BadInput
@@ -87,6 +88,19 @@ def test_controls_stand_apart_from_what_was_published(
     assert last.count(" Given, ") == len([each for each in controls if each.whole])
 
 
+@pytest.mark.parametrize(
+    ("settings", "knobs", "text"),
+    [
+        ("gae_lambda=0.999 truncation=end", "gamma=0.98", "γ and λ exchanged, truncation=end"),
+        ("gae_lambda=0.995", "gamma=0.95", "γ and λ exchanged"),
+        ("gae_lambda=0.98", "gamma=0.98", "gae_lambda=0.98, gamma=0.98"),
+        ("", "gamma=0.98", "gamma=0.98"),
+    ],
+)
+def test_an_exchange_is_named(settings: str, knobs: str, text: str) -> None:
+    assert str(Reading("", "", settings, knobs)) == text
+
+
 def test_a_claim_is_judged_over_the_same_evaluations(trained: list[TrainedArm]) -> None:
     claim = next(c for c in CLAIMS if c.first[1:3] == ("aligned", "RetNet"))
     found = judge(claim, trained, published_summaries())
@@ -130,7 +144,7 @@ def test_every_claim_holds_of_the_published_figures() -> None:
 def test_what_was_not_trained_is_said(trained: list[TrainedArm]) -> None:
     none = judge(CLAIMS[0], [], published_summaries())
     assert none.outcome == "not trained"
-    assert "14 are not trained" in overview([])[0]
+    assert f"{len(CLAIMS)} are not trained" in overview([])[0]
     claims, arms, readings = tables(trained)
     assert len(claims.rows) >= len(CLAIMS)
     assert len(arms.rows) == len(trained)
@@ -153,7 +167,7 @@ def test_the_command(
     out = tmp_path / f"paper{suffix}"
     report(Path("paper"), out=out)
     printed = capsys.readouterr().out
-    assert printed.startswith("Of 14 claims of the paper about success, ")
+    assert printed.startswith(f"Of {len(CLAIMS)} claims of the paper about success, ")
     assert "E3B lifts RetNet on MysteryPath: HOLDS" in printed
     assert "P4, On MemoryS13, the bonus makes the cue more decodable: NOT EVALUABLE" in printed
     assert out.stat().st_size > 1000

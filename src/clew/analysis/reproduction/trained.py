@@ -17,6 +17,8 @@ from clew.validate import BadInput
 
 DETAILS, DETAILS_OPTIONS = "three details", "layers=2 max_score=100 last_pairs=false"
 """Of E3B; the suite `paper` has them."""
+EXCHANGED = {"gamma=0.95": "gae_lambda=0.995", "gamma=0.98": "gae_lambda=0.999"}
+"""γ and GAE's λ, each with the other's value, as in the suite `paper-swapped`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +31,13 @@ class Reading:
     knobs: str
 
     def __str__(self) -> str:
-        text = ", ".join(filter(None, dataclasses.astuple(self))) or "defaults"
-        return text.replace(DETAILS_OPTIONS, DETAILS)
+        parts = list(dataclasses.astuple(self))
+        words = [part.split() for part in parts]
+        if any(EXCHANGED.get(knob) in words[2] for knob in words[3]):
+            exchanged = {*EXCHANGED, *EXCHANGED.values()}
+            parts = [" ".join(word for word in part if word not in exchanged) for part in words]
+            parts.insert(0, "γ and λ exchanged")
+        return (", ".join(filter(None, parts)) or "defaults").replace(DETAILS_OPTIONS, DETAILS)
 
     @property
     def without_bonus(self) -> Reading:
