@@ -8,6 +8,7 @@ One thing at a time is changed from TinyReproduce, GRU with E3B under the readin
     python benchmarks/costs.py measure results/costs.csv --width 32 64 128 256
     python benchmarks/costs.py draw results/costs.csv docs/images/costs.svg
     python benchmarks/costs.py table results/costs.csv
+    python benchmarks/costs.py packs results/runs.csv  # what packs of the study made
 
 `--lock FILE` lets several processes compile at once and measure one after another.
 """
@@ -150,10 +151,27 @@ def table(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def packs(rows: list[dict[str, str]], since: str = "2026-11-18", least: int = 20) -> str:
+    """The study's packs on a GPU: of this size at least, and of runs that this code trained."""
+    names = ("environment", "architecture", "runs_in_pack", "steps", "pack_seconds")
+    found: dict[tuple[str, ...], set[str]] = {}
+    for row in rows:
+        if row["date"] >= since and int(row["runs_in_pack"]) >= least and "gpu" in row["device"]:
+            bonus = found.setdefault(tuple(row[name] for name in names), set())
+            bonus.add(f"{row['bonus']} {row['bonus_options']}")
+    lines = ["| world | architecture | runs | bonuses in the program | M steps/s |",
+             "|---|---|---:|---:|---:|"]  # fmt: skip
+    for (world, architecture, runs, steps, seconds), bonus in sorted(found.items()):
+        rate = int(runs) * int(steps) / float(seconds) / 1e6
+        several = sum(not each.startswith("none") for each in bonus)
+        lines.append(f"| {world} | {architecture} | {runs} | {several} | {rate:.2f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     description = argparse.RawDescriptionHelpFormatter
     args_of = argparse.ArgumentParser(description=__doc__, formatter_class=description)
-    args_of.add_argument("what", choices=("measure", "draw", "table"))
+    args_of.add_argument("what", choices=("measure", "draw", "table", "packs"))
     args_of.add_argument("file", type=Path)
     args_of.add_argument("picture", type=Path, nargs="?")
     for name in ("runs", "width", "chunk", "world"):
@@ -178,8 +196,8 @@ def main() -> None:
         return
     with open(args.file, newline="") as file:
         rows = list(csv.DictReader(file))
-    if args.what == "table":
-        print(table(rows))
+    if args.what in ("table", "packs"):
+        print({"table": table, "packs": packs}[args.what](rows))
     elif args.picture is None:
         args_of.error("draw needs a picture's path, such as docs/images/costs.svg")
     else:
