@@ -258,10 +258,14 @@ def as_in_suite(args: argparse.Namespace) -> None:
     if args.suite is None:
         return
     usual, blocks = STUDY[args.environment], find_suite(args.suite).blocks
-    task = (args.environment, set(args.rewards))
-    block = next(b for b in blocks if b.environment == task[0] and task[1] <= set(b.rewards))
+    block = next((block for block in blocks if block.environment == args.environment), None)
+    if block is None:
+        raise SystemExit(f"the suite {args.suite} has nothing on {args.environment}")
     for name in ("environment_options", "settings", "knobs"):
-        text = changed(getattr(block, name), usual.get(name, {}))
+        chosen = getattr(block, name)
+        if any(isinstance(value, list) for value in chosen.values()):
+            raise SystemExit(f"the suite {args.suite} sweeps over {name}; use clew run")
+        text = changed(chosen, usual.get(name, {}))
         setattr(args, name, [*text.split(), *getattr(args, name)])
     args.of_suite = block.bonus_options
 

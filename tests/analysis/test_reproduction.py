@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from clew.analysis.figures.reproduction import _columns
-from clew.analysis.report.comparison import published_summaries
+from clew.analysis.report.comparison import _as_published, published_summaries
 from clew.analysis.reproduction import (
     CLAIMS,
     Claim,
@@ -25,6 +25,8 @@ from clew.analysis.reproduction import (
 from clew.analysis.reproduction.trained import Reading
 from clew.analysis.stats.intervals import Interval
 from clew.cli.commands.report import report
+from clew.store.arms import name_arms
+from clew.suite import find_suite
 from clew.validate import BadInput
 
 ARM = ("MysteryPath-Grid", "sparse", "RetNet", "e3b")
@@ -181,3 +183,11 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, monkeypatch: pytest.M
             report(Path("paper"), **option)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match=r"paper\.doc.*\.md"):
         report(Path("paper"), out=tmp_path / "paper.doc")
+
+
+@pytest.mark.parametrize("suite", ["paper", "paper-literal", "paper-swapped"])
+def test_every_arm_of_the_studys_suites_has_a_published_one(suite: str) -> None:
+    """Whatever options a reading needs."""
+    arms, _ = name_arms([run.config for run in find_suite(suite).runs()])
+    named = {(_as_published(arm.environment), *arm[1:4]) for arm in arms}
+    assert named == set(published_summaries())

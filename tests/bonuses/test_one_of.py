@@ -51,11 +51,12 @@ def test_steps_are_paid_as_the_chosen_one_has_it() -> None:
     observations, key = observations_of("TinyReproduce"), jax.random.key(7)
     seen = wander(np.random.default_rng(0), observations, 12, 3, 0.2)
     assert SEVERAL.paid(SEVERAL.init(observations, 3, key), seen) is None
-    bonus = OneOf.of({"a": small("e3b"), "b": bonuses.make("noveld", boundary="unpaid")})
+    unpaid_too = {name: bonuses.make(name, boundary="unpaid") for name in ("noveld", "e3b")}
+    bonus = OneOf.of({"a": small("e3b"), **unpaid_too})
     state = bonus.init(observations, 3, key)
     ended = np.asarray(seen.ended)
     assert 0 < ended.mean() < 1
-    for name, unpaid in (("a", np.zeros_like(ended)), ("b", ended)):
+    for name, unpaid in (("a", np.zeros_like(ended)), ("noveld", ended), ("e3b", ended)):
         chosen = bonus.choose(state, jnp.int32(bonus.number(name)))
         paid = bonus.paid(chosen, seen)
         assert paid is not None

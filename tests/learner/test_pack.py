@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -247,6 +248,18 @@ def test_a_gpu_s_compiler_is_told_what_the_environment_does_not_say(
     assert jax.jit(lambda x: x + 1, compiler_options=options)(1) == 2  # XLA knows these names
     monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_enable_triton_gemm=true")
     assert set(execution.GPU) - set(execution.gpu_options() or {}) == {"xla_gpu_enable_triton_gemm"}
+
+
+def test_a_gpu_shared_by_mps_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    usual = execution.gpu_options()
+    assert not recwarn
+    (tmp_path / "control").touch()
+    with pytest.warns(UserWarning, match=r"MPS.*one process with large packs"):
+        assert execution.gpu_options() == usual
 
 
 def test_a_cpu_and_an_accelerator_train_alike(

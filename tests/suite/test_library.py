@@ -199,15 +199,19 @@ def test_swapped_exchanges_discount_and_lambda(paper: list[RunSpec]) -> None:
     assert Counter(named) == Counter(
         (run.environment, run.reward, run.architecture, run.bonus) for run in paper
     )
+    unpaid = {"layers": 2, "boundary": "unpaid"}
+    read = {
+        "none": {},
+        "e3b": {**unpaid, "max_score": 100, "last_pairs": False},
+        "noveld": unpaid,
+    }
     usual = {run.environment: (run.knobs.gamma, run.settings.gae_lambda) for run in paper}
     for run in swapped:
         assert (run.settings.gae_lambda, run.knobs.gamma) == usual[run.environment]
         options = dict(run.environment_options)
-        assert options.pop("revisit", "entering") == (
-            "standing" if run.reward == "distractor" else "entering"
-        )
-        assert options in ({}, {"view": 7})
-        assert dict(run.bonus_options).get("boundary", "unpaid") == "unpaid"
+        assert options in ({}, {"view": 7}, {"revisit": "standing"})
+        assert run.reward != "distractor" or options == {"revisit": "standing"}
+        assert dict(run.bonus_options) == read[run.bonus]
         assert run.settings.critic_width == 256
 
 

@@ -70,7 +70,7 @@ ROLLOUTS = {
     "explained_variance": "share of the targets' variance that the critic explains",
     "raw": "bonus a step as its method gives it",
     "normalised": "… divided by its running deviation and clipped",
-    "delivered": "… times λ: what is added to the reward",
+    "delivered": "… times λ, where it is paid: what is added to the reward",
 }
 """Columns of `Results.rollouts` besides those that name the run."""
 

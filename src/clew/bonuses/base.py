@@ -58,7 +58,10 @@ class Bonus(abc.ABC, Generic[S]):
         """Score every next observation of a rollout, in the order of time."""
 
     def paid(self, state: S, transitions: Transitions) -> Bool[Array, "time env"] | None:
-        """Which steps are paid their score; None, unless overridden: all of them."""
+        """Which steps are paid their score; None, unless overridden: all of them.
+
+        The state is that after `learn`.
+        """
         return None
 
     def learn(

@@ -11,9 +11,11 @@ several runs at a time.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import jax
@@ -230,8 +232,21 @@ def gpu_options() -> CompilerOptions | None:
     """
     if jax.default_backend() != "gpu" or "rocm" in jax.devices()[0].client.platform_version:
         return None
+    if under_mps():
+        warnings.warn(
+            "this GPU is shared by NVIDIA's MPS, under which several processes that trained on "
+            "MysteryPath have crashed together; one process with large packs is as fast, and safe "
+            "(docs/performance.md)",
+            stacklevel=2,
+        )
     given = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in GPU.items() if name not in given}
+
+
+def under_mps() -> bool:
+    """Whether programs reach the GPU by NVIDIA's multi-process service, as far as can be seen."""
+    folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", Path("/", "tmp", "nvidia-mps"))
+    return Path(folder, "control").exists()
 
 
 def cpu_options(level: int) -> CompilerOptions | None:

@@ -54,7 +54,10 @@ COLUMNS: dict[Part, tuple[Column, ...]] = {
         Column("events", "events of each kind a step"),
         Column("bonus", "bonus a step, as its method gives it"),
         Column("normalised", "the same divided by its running deviation, and clipped"),
-        Column("delivered", "the same times the coefficient: what is added to the reward"),
+        Column(
+            "delivered",
+            "the same times the coefficient, where it is paid: what is added to the reward",
+        ),
         Column("explained_variance", "share of the targets' variance that the critic foretold"),
         Column("report/finite", "1 if every loss and gradient was finite"),
         Column("report/minibatches", "minibatches that were applied before the update ended"),

@@ -124,9 +124,10 @@ def _compare(
 
 
 def _as_published(environment: str) -> str:
-    """Without the options of MysteryPath, of which the study's are not known."""
+    """Without options of which the study's are not known: MysteryPath's, and `revisit`."""
     name, _, _ = environment.partition("[")
-    return name if name == "MysteryPath-Grid" else environment
+    unknown = name == "MysteryPath-Grid" or environment.endswith("[revisit=standing]")
+    return name if unknown else environment
 
 
 def _summaries(results: Results) -> dict[Arm, ArmSummary]:

@@ -122,8 +122,9 @@ def read_trained(folder: Path) -> list[TrainedArm]:
 def _named(
     environment: str, reward: str, memory: str, bonus: str, options: str, *rest: str
 ) -> tuple[Arm, Reading]:
-    """The view of MemoryS13 belongs to its name, as in the published table."""
-    words = options.split()
+    """The view of MemoryS13 belongs to its name, as in the published table. What counts as a
+    revisit is no reading of a reward that does not pay for it."""
+    words = [word for word in options.split() if reward == "distractor" or "revisit" not in word]
     if "view=7" in words:
         words.remove("view=7")
         environment += "[view=7]"

@@ -119,27 +119,21 @@ def paper_swapped() -> Suite:
     As they very likely were when the published runs were made, with the other details of public
     code by the study's authors; `docs/reproduction.md` has the evidence.
     """
-    path, corridor, *others = _study({})
-    rewards = {"rewards": ("distractor",), "environment_options": STANDING}
-    blocks = [
-        dataclasses.replace(path, rewards=FOUR_REWARDS[:3]),
-        dataclasses.replace(path, **rewards),
-        dataclasses.replace(corridor, rewards=("sparse", "penalty")),
-        dataclasses.replace(corridor, **rewards),
-        *others,
-    ]
     return _read(
         "paper-swapped",
-        *map(_swapped, blocks),
+        *map(_swapped, _study(STANDING, STANDING)),
         settings=SWAPPED_SETTINGS,
         bonus_options=SWAPPED_BONUS_OPTIONS,
     )
 
 
-def _study(of_mystery_path: Mapping[str, object]) -> list[Block]:
+def _study(
+    of_mystery_path: Mapping[str, object], of_memory_s13: Mapping[str, object] | None = None
+) -> list[Block]:
+    corridor = {"environment_options": of_memory_s13} if of_memory_s13 else {}
     return [
         _matrix(MYSTERY_PATH, FOUR_REWARDS, environment_options=of_mystery_path),
-        _matrix(MEMORY_S13, ("sparse", "penalty", "distractor")),
+        _matrix(MEMORY_S13, ("sparse", "penalty", "distractor"), **corridor),
         _matrix(MEMORY_S13, ("sparse",), environment_options={"view": 7}),
         _matrix(TINY_REPRODUCE, ("sparse", "dense")),
     ]

@@ -55,7 +55,7 @@ class MemoryS(Environment[Level, CorridorState]):
     max_steps: int | None = None
     """Steps before truncation; 5 size² unless given."""
     revisit: Literal["entering", "standing"] = "entering"
-    """What that event is: entering a cell where the agent has been, or standing on one."""
+    """What the event `revisit` is: entering a cell where the agent has been, or standing on one."""
 
     obs_dtype, obs_high = np.dtype(np.uint8), 1
     event_names = ("goal", "wrong", "lateness", "move", "revisit", "step")

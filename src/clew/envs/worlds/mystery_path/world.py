@@ -65,7 +65,7 @@ class MysteryPath(Environment[Level, PathState]):
     max_steps: int = 128
     """Steps in an episode."""
     revisit: Literal["entering", "standing"] = "entering"
-    """What that event is: entering a tile where the agent has been, or standing on one."""
+    """What the event `revisit` is: entering a tile where the agent has been, or standing on one."""
 
     obs_dtype, obs_high = np.dtype(np.uint8), 255
     event_names = ("goal", "fall", "progress", "revisit", "returned", "step")
