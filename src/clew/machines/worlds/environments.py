@@ -61,8 +61,9 @@ def from_env(
     try:
         pomdp = from_world(world, latent, **options)
     except BadInput as error:
-        fewer = f", or draw fewer levels, such as draws={FEW_DRAWS}" if draws > FEW_DRAWS else ""
-        raise BadInput(f"{error}{fewer}") from None
+        if draws > FEW_DRAWS and "smaller world" in str(error):
+            raise BadInput(f"{error}, or draw fewer levels, such as draws={FEW_DRAWS}") from None
+        raise
     if outlasts(pomdp, world.horizon):
         notes.append(f"the time limit of {world.horizon:,} steps is left out")
     return dataclasses.replace(pomdp, notes=(*pomdp.notes, *notes), draws=draws)
