@@ -31,13 +31,13 @@ from matplotlib.figure import Figure
 from clew import bonuses, envs
 from clew.learner import Knobs, Pack, Program, Settings
 from clew.memory import fused
-from clew.suite.library.paper import BONUS_OPTIONS, SETTINGS, SHOWN
+from clew.suite.library.paper import BONUS_OPTIONS, SETTINGS
 from clew.suite.provenance import provenance
 
 WORLDS = {
     "TinyReproduce": ("dense", {}),
     "MiniGrid-MemoryS13": ("sparse", {}),
-    "MysteryPath-Grid": ("sparse", SHOWN),
+    "MysteryPath-Grid": ("sparse", {}),
 }
 BASE = {"world": "TinyReproduce", "architecture": "GRU", "bonus": "e3b", "width": "128",
         "chunk": "64"}  # fmt: skip

@@ -41,17 +41,17 @@ BUDGETS = {
     "TinyReproduce": 10_000_000,
 }
 # environment, its options, reward: what it pays
-SHOWN = (("show_goal", True),)
+STANDING = (("revisit", "standing"),)
 VARIANTS: dict[tuple[str, Any, str], dict[str, float]] = {
-    ("MysteryPath-Grid", SHOWN, "sparse"): {"goal": 1},
-    ("MysteryPath-Grid", SHOWN, "penalty"): {"goal": 1, "fall": -0.008},
-    ("MysteryPath-Grid", SHOWN, "aligned"): {"goal": 1, "progress": 0.1},
-    ("MysteryPath-Grid", SHOWN, "distractor"): {
+    ("MysteryPath-Grid", STANDING, "sparse"): {"goal": 1},
+    ("MysteryPath-Grid", STANDING, "penalty"): {"goal": 1, "fall": -0.008},
+    ("MysteryPath-Grid", STANDING, "aligned"): {"goal": 1, "progress": 0.1},
+    ("MysteryPath-Grid", STANDING, "distractor"): {
         "goal": 1, "revisit": 0.1 / 128, "returned": 0.1 / 128,
     },
-    ("MiniGrid-MemoryS13", (), "sparse"): {"goal": 1},
-    ("MiniGrid-MemoryS13", (), "penalty"): {"goal": 1, "move": -1 / 845},
-    ("MiniGrid-MemoryS13", (), "distractor"): {"goal": 1, "revisit": 0.1 / 845},
+    ("MiniGrid-MemoryS13", STANDING, "sparse"): {"goal": 1},
+    ("MiniGrid-MemoryS13", STANDING, "penalty"): {"goal": 1, "move": -1 / 845},
+    ("MiniGrid-MemoryS13", STANDING, "distractor"): {"goal": 1, "revisit": 0.1 / 845},
     ("MiniGrid-MemoryS13", (("view", 7),), "sparse"): {"goal": 1},
     ("TinyReproduce", (), "dense"): {"correct": 1 / 10},
     ("TinyReproduce", (), "sparse"): {"total": 1 / 10},
@@ -79,21 +79,25 @@ def test_the_matrix_is_the_papers(paper: list[RunSpec]) -> None:
     assert all(found == set(range(10)) for found in seeds.values())
 
 
-def test_every_hyperparameter_is_the_papers(paper: list[RunSpec]) -> None:
+def test_every_hyperparameter_is_the_papers_with_discount_and_lambda_exchanged(
+    paper: list[RunSpec],
+) -> None:
     for run in paper:
         config = run.config
-        knobs = {**KNOBS, **KNOBS_OF[run.environment]}
+        printed = {**KNOBS, **KNOBS_OF[run.environment]}
+        settings = {**SETTINGS, **SETTINGS_OF[run.environment]}
+        knobs = {**printed, "gamma": settings["gae_lambda"]}
+        settings["gae_lambda"] = printed["gamma"]
         if run.bonus == "none":
             knobs["bonus_coef"] = 0.0
         assert config["knobs"] == knobs
-        settings = {**SETTINGS, **SETTINGS_OF[run.environment]}
         assert {name: config["settings"][name] for name in settings} == settings
         assert run.steps == BUDGETS[run.environment]
         assert run.architecture_options == ()
 
 
 def test_what_the_paper_leaves_open_is_read_in_one_way(paper: list[RunSpec]) -> None:
-    at_an_end = {"layers": 2, "boundary": "fresh"}
+    at_an_end = {"layers": 2, "boundary": "unpaid"}
     read = {
         "none": {},
         "e3b": {**at_an_end, "max_score": 100, "last_pairs": False},
@@ -102,7 +106,9 @@ def test_what_the_paper_leaves_open_is_read_in_one_way(paper: list[RunSpec]) -> 
     suites = ("probe", "lambda-sweep", "lambda-bracket")
     for run in [*paper, *(run for name in suites for run in find_suite(name).runs())]:
         assert dict(run.bonus_options) == read[run.bonus]
-        assert (run.settings.truncation, run.settings.target_kl) == ("end", 1e9)
+        settings = run.settings
+        assert (settings.truncation, settings.target_kl, settings.critic_width) == ("end", 1e9, 256)
+        assert (run.knobs.gamma, settings.gae_lambda) in ((0.95, 0.995), (0.98, 0.999))
 
 
 def test_what_the_registry_leaves_open_is_the_same_for_all(paper: list[RunSpec]) -> None:
@@ -156,7 +162,7 @@ def test_the_sweep_of_the_coefficient() -> None:
     assert cells == {(a, c): 6 for a in memories for c in coefficients}
     pairs = {(run.knobs.learning_rate, run.settings.chunk) for run in runs}
     assert pairs == {(rate, chunk) for rate in (1e-4, 2.5e-4) for chunk in (32, 64, 128)}
-    assert {world(run) for run in runs} == {("MysteryPath-Grid", SHOWN, "sparse")}
+    assert {world(run) for run in runs} == {("MysteryPath-Grid", STANDING, "sparse")}
     assert {(run.bonus, run.seed, run.steps) for run in runs} == {("e3b", 0, 20_000_000)}
 
 
@@ -165,7 +171,7 @@ def test_the_bracket_of_the_coefficient() -> None:
     assert {run.architecture for run in runs} == {"RetNet", "GatedDeltaNet"}
     assert len(runs) == 2
     found = {(world(run), run.bonus, run.knobs.bonus_coef, run.steps) for run in runs}
-    assert found == {(("MysteryPath-Grid", SHOWN, "sparse"), "e3b", 0.1, 5_000_000)}
+    assert found == {(("MysteryPath-Grid", STANDING, "sparse"), "e3b", 0.1, 5_000_000)}
 
 
 def test_the_probed_runs_are_runs_of_the_paper(paper: list[RunSpec]) -> None:
@@ -191,32 +197,8 @@ def test_every_agent_can_be_built(name: str) -> None:
         run.program()
 
 
-def test_swapped_exchanges_discount_and_lambda(paper: list[RunSpec]) -> None:
-    """In the same arms; the distractor pays for standing, the goal is hidden."""
-    swapped = find_suite("paper-swapped").runs()
-    assert len({run.identity for run in swapped}) == 1800
-    named = [(run.environment, run.reward, run.architecture, run.bonus) for run in swapped]
-    assert Counter(named) == Counter(
-        (run.environment, run.reward, run.architecture, run.bonus) for run in paper
-    )
-    unpaid = {"layers": 2, "boundary": "unpaid"}
-    read = {
-        "none": {},
-        "e3b": {**unpaid, "max_score": 100, "last_pairs": False},
-        "noveld": unpaid,
-    }
-    usual = {run.environment: (run.knobs.gamma, run.settings.gae_lambda) for run in paper}
-    for run in swapped:
-        assert (run.settings.gae_lambda, run.knobs.gamma) == usual[run.environment]
-        options = dict(run.environment_options)
-        assert options in ({}, {"view": 7}, {"revisit": "standing"})
-        assert run.reward != "distractor" or options == {"revisit": "standing"}
-        assert dict(run.bonus_options) == read[run.bonus]
-        assert run.settings.critic_width == 256
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["paper", "paper-literal", "paper-swapped"])
+@pytest.mark.parametrize("name", ["paper", "paper-literal"])
 def test_every_agent_of_the_large_suites_can_be_built(name: str) -> None:
     for run in find_suite(name).runs():
         run.program()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 
@@ -17,8 +17,9 @@ from clew.validate import BadInput
 
 if TYPE_CHECKING:
     from clew.analysis.report.comparison import ArmSummary
-    from clew.analysis.reproduction import TrainedArm
+    from clew.analysis.reproduction import TrainedArm, UnderReading
 
+Read = TypeVar("Read", "TrainedArm", "UnderReading")
 PICTURES, PAGES = (".png", ".svg", ".pdf"), (".md", ".html")
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>The study again</title>
 <style>body{font:15px sans-serif;margin:2em}table{border-collapse:collapse;margin:2em 0}
@@ -59,16 +60,17 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     from clew.analysis import formatting
     from clew.analysis.names import bonus_label, task_label
     from clew.analysis.report.comparison import published_summaries
-    from clew.analysis.reproduction import CLAIMS, compared, judge, overview
+    from clew.analysis.reproduction import CLAIMS, compared, judge, overview, pace
 
     published = published_summaries()
     yield from overview(trained)
     yield "\nClaims, as differences in success [95%]"
     for claim in CLAIMS:
         found = judge(claim, trained, published)
-        yield f"{claim.says}: {found.outcome.upper()}"
+        others = f"; other readings: {found.elsewhere}" if found.elsewhere else ""
+        yield f"{claim.says}: {found.outcome.upper()}{others}"
         yield f"    published {formatting.estimate(found.published, 2, plus=True)}"
-        for each in found.found:
+        for each in _suites_first(found.found):
             gap = formatting.estimate(each.difference, 2, plus=True)
             seeds = formatting.seeds(each.difference.n)
             when = f"{each.steps / 1e6:.1f} M steps ({each.share:.0%}), {seeds}"
@@ -81,14 +83,24 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     }
     width = max(len(name[each.arm]) for each in whole)
     for arm in published:
-        for each in (one for one in whole if one.arm == arm):
+        for each in _suites_first([each for each in whole if each.arm == arm]):
             result = compared(each, published)
             both = f"{_mean_std(result.ours)}  {_mean_std(result.theirs)}"
             yield f"{name[arm]:{width}} {both}  {result.agreement:8} {each.reading}"
+    yield "\nPace: million steps until success is held over five evaluations (seeds that did)"
+    for title, rows in pace(trained).sections:
+        for memory, bonus, ours, theirs in rows:
+            arm = f"{title}, {memory.text}, {bonus.text}"
+            yield f"{arm:{width + 7}} {ours.text:12} published {theirs.text}"
     if controls := [each for each in whole if each.arm not in published]:
         yield "\nControls that the paper does not have (Given: told what a memory should hold)"
         for each in controls:
             yield f"{name[each.arm]:{width}} {_mean_std(each.summary())}  {each.reading}"
+
+
+def _suites_first(found: Sequence[Read]) -> Sequence[Read]:
+    """What was trained as the suite `paper` has it; if nothing was, all other readings."""
+    return [each for each in found if each.reading.of_suite] or found
 
 
 def _predictions() -> Iterator[str]:
@@ -113,13 +125,13 @@ def _where_more_is(trained: Sequence[TrainedArm]) -> Iterator[str]:
     from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS
 
     yield (
-        "\nReadings: what the paper leaves open; 'defaults' is Clew's own, with the goal hidden. "
-        f"{DETAILS}: {DETAILS_OPTIONS}, of E3B. MPG: MysteryPath-Grid. More: docs/reproduction.md."
+        "\nOther readings than the suite's are printed where it was not trained; 'defaults' is "
+        f"Clew's own, with the goal hidden. {DETAILS}: {DETAILS_OPTIONS}, of E3B. "
+        "MPG: MysteryPath-Grid. More: docs/reproduction.md."
     )
     yield (
-        f"{sum(not each.whole for each in trained)} more arms and readings were stopped earlier: "
-        "clew report paper --out paper.md has all of them; --out paper.png draws those with 85% of "
-        "the steps"
+        f"clew report paper --out paper.md has all {len(trained)} arms and readings, also those "
+        "that were stopped earlier; --out paper.png draws those with 85% of the steps"
     )
 
 

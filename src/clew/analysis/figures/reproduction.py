@@ -12,14 +12,11 @@ from clew.analysis.figures.style import INK, new, styled
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.published import STEPS
 from clew.analysis.report.comparison import Arm, ArmSummary, published_summaries
-from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS, TrainedArm
+from clew.analysis.reproduction.trained import TrainedArm
 from clew.analysis.stats.intervals import half_width
 
-PUBLISHED = (INK, "D")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a5195", "#b8860b", "#56b4e9", "#cc79a7",
-           "#8c564b")  # fmt: skip
-MARKS = ("o", "s", "v", "^", "P", "X", "<", ">", "*")
-"""One more than colours, so that both come again together only after 72 readings."""
+PUBLISHED, SUITES, OTHERS = "published", "ours, suite paper", "ours, other readings of the paper"
+LOOKS = {PUBLISHED: (INK, "D"), SUITES: ("#d55e00", "o"), OTHERS: ("#a9b4c0", "s")}
 FAR = 0.85
 """Share of the study's steps from which an arm is drawn."""
 
@@ -29,30 +26,26 @@ def reproduction(trained: Sequence[TrainedArm]) -> Figure:
     published = published_summaries()
     drawn = [e for e in trained if e.steps >= FAR * STEPS[e.arm[0]] and len(e.curves) > 1]
     arms = [arm for arm in published if any(e.arm == arm for e in drawn)]
-    readings = list(dict.fromkeys(_bonus_of(e) for e in drawn if e.arm in arms))
     columns = _columns(arms)
     with styled():
         figure = new(5.6 * len(columns), 1.5 + 0.3 * max(map(len, columns)))
-        looks = {
-            reading: (COLOURS[i % len(COLOURS)], MARKS[i % len(MARKS)])
-            for i, reading in enumerate(readings)
-        }
         panels = figure.subplots(1, len(columns), squeeze=False)[0]
         for axes, part in zip(panels, columns, strict=True):
             for row, arm in enumerate(part):
-                _point(axes, row, published[arm], *PUBLISHED)
-                mine = sorted((e for e in drawn if e.arm == arm), key=_bonus_of)
-                for k, each in enumerate(mine):
-                    _point(axes, row + 0.2 * (k + 1), each.summary(), *looks[_bonus_of(each)])
+                for each in (e for e in drawn if e.arm == arm):
+                    suites = each.reading.of_suite
+                    y = row + (0.2 if suites else 0.4)
+                    _point(axes, y, each.summary(), *LOOKS[SUITES if suites else OTHERS])
+                _point(axes, row, published[arm], *LOOKS[PUBLISHED])
             names = [f"{task_label(*arm[:2])}: {arm[2]}, {bonus_label(arm[3])}" for arm in part]
             axes.set_yticks([row + 0.2 for row in range(len(part))], names)
             axes.set_ylim(len(part) - 0.2, -0.4)
             axes.set_xlim(-0.02, 1.02)
             axes.set_xlabel("success over the final fifth of training: mean, 95% interval")
             axes.grid(axis="x", color="#dddddd", lw=0.5)
-        for label, (colour, mark) in {"published": PUBLISHED, **looks}.items():
+        for label, (colour, mark) in LOOKS.items():
             panels[0].plot([], [], mark, color=colour, ms=4, label=label)
-        figure.legend(loc="outside lower center", fontsize=7, ncols=len(columns))
+        figure.legend(loc="outside lower center", fontsize=7, ncols=len(LOOKS))
     return figure
 
 
@@ -67,15 +60,6 @@ def _columns(arms: Sequence[Arm]) -> list[list[Arm]]:
         for i in range(1, len(parts) + 1)
     ]
     return min(splits, key=lambda split: max(map(len, split)))
-
-
-def _bonus_of(each: TrainedArm) -> str:
-    """What tells the arms that are drawn apart, besides their own names."""
-    if each.arm[3] == "none":
-        return "ours, without a bonus"
-    options = each.reading.bonus_options.replace(DETAILS_OPTIONS, DETAILS)
-    knobs = f", {each.reading.knobs}" if each.reading.knobs else ""
-    return f"ours, {bonus_label(each.arm[3])}: {options or 'as Clew has it'}{knobs}"
 
 
 def _point(axes: Axes, y: float, found: ArmSummary, colour: str, mark: str) -> None:

@@ -43,6 +43,12 @@ def published_success() -> pd.DataFrame:
     return _renamed(_read("success.csv"))
 
 
+def published_pace() -> pd.DataFrame:
+    """When arms first held a threshold: …, threshold, million_steps (NaN: never), seeds."""
+    pace = _renamed(_read("pace.csv"))
+    return pace.assign(million_steps=pd.to_numeric(pace["million_steps"]))
+
+
 def _read(name: str) -> pd.DataFrame:
     with resources.files(__name__).joinpath(name).open() as file:
         return pd.read_csv(file, keep_default_na=False)

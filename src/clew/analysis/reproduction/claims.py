@@ -13,6 +13,7 @@ from clew.analysis.reproduction.trained import Reading, TrainedArm
 from clew.analysis.stats.effects import MARGIN
 from clew.analysis.stats.intervals import Interval
 from clew.labels import bonus_label
+from clew.store.names import listed
 
 Direction = Literal["above", "below", "like"]
 Outcome = Literal["holds", "does not hold", "open"]
@@ -121,16 +122,14 @@ class Judged:
 
     @property
     def outcome(self) -> str:
-        """In a few words, over all readings."""
-        counted = Counter(each.outcome for each in self.found)
-        if not counted:
-            return "not trained"
-        if {"holds", "does not hold"} <= counted.keys():
-            return "depends on the reading"
-        if len(counted) == 1:
-            return next(iter(counted))
-        ((decided, n),) = ((word, n) for word, n in counted.items() if word != "open")
-        return f"{decided} under {n} of {len(self.found)} readings, else open"
+        """Under the reading of the suite `paper`."""
+        return next((e.outcome for e in self.found if e.reading.of_suite), "not trained yet")
+
+    @property
+    def elsewhere(self) -> str:
+        """Under how many other readings it comes out how; empty if there is none."""
+        counted = Counter(each.outcome for each in self.found if not each.reading.of_suite)
+        return listed(f"{outcome} in {n}" for outcome, n in counted.most_common())
 
 
 def judge(

@@ -18,7 +18,10 @@ from clew.validate import BadInput
 DETAILS, DETAILS_OPTIONS = "three details", "layers=2 max_score=100 last_pairs=false"
 """Of E3B; the suite `paper` has them."""
 EXCHANGED = {"gamma=0.95": "gae_lambda=0.995", "gamma=0.98": "gae_lambda=0.999"}
-"""γ and GAE's λ, each with the other's value, as in the suite `paper-swapped`."""
+"""γ and GAE's λ, each with the other's value, as in the suite `paper`."""
+SUITE = "suite paper"
+SUITES_SETTINGS = "target_kl=1e9 truncation=end critic_width=256"
+SUITES_BONUSES = ("", f"{DETAILS_OPTIONS} boundary=unpaid", "layers=2 boundary=unpaid")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +34,33 @@ class Reading:
     knobs: str
 
     def __str__(self) -> str:
-        parts = list(dataclasses.astuple(self))
-        words = [part.split() for part in parts]
-        if any(EXCHANGED.get(knob) in words[2] for knob in words[3]):
-            exchanged = {*EXCHANGED, *EXCHANGED.values()}
-            parts = [" ".join(word for word in part if word not in exchanged) for part in words]
-            parts.insert(0, "γ and λ exchanged")
+        if self.of_suite:
+            return SUITE
+        named = self._exchange_named
+        parts = ("γ and λ exchanged" if named else "", *dataclasses.astuple(named or self))
         return (", ".join(filter(None, parts)) or "defaults").replace(DETAILS_OPTIONS, DETAILS)
+
+    @property
+    def of_suite(self) -> bool:
+        """Whether it is that of the suite `paper`."""
+        rest = self._exchange_named
+        return (
+            rest is not None
+            and rest.environment_options in ("", "revisit=standing")
+            and rest.bonus_options in SUITES_BONUSES
+            and (rest.settings, rest.knobs) == (SUITES_SETTINGS, "")
+        )
+
+    @property
+    def _exchange_named(self) -> Reading | None:
+        """All but γ and λ, if these are exchanged."""
+        settings, knobs = self.settings.split(), self.knobs.split()
+        for gamma, gae_lambda in EXCHANGED.items():
+            if gamma in knobs and gae_lambda in settings:
+                settings.remove(gae_lambda)
+                knobs.remove(gamma)
+                return dataclasses.replace(self, settings=" ".join(settings), knobs=" ".join(knobs))
+        return None
 
     @property
     def without_bonus(self) -> Reading:
@@ -95,11 +118,14 @@ def read_trained(folder: Path) -> list[TrainedArm]:
     fields = [field.name for field in dataclasses.fields(Reading)]
     runs = pd.read_csv(folder / "runs.csv", keep_default_na=False)
     curves = pd.read_csv(folder / "curves.csv").set_index("run")
+    named: dict[tuple[Arm, Reading], list[int]] = {}
+    for row, key in enumerate(runs[[*ARM, *fields]].astype(str).itertuples(index=False)):
+        named.setdefault(_named(*key), []).append(row)
     found: list[TrainedArm] = []
-    for key, rows in runs.groupby([*ARM, *fields], sort=False):
-        arm, reading = _named(*(str(each) for each in key))
+    for (arm, reading), places in named.items():
         if arm[0] not in STEPS:
             continue
+        rows = runs.iloc[places]
         longest = rows[rows["steps"] == rows["steps"].max()].drop_duplicates("seed")
         mine = curves.loc[longest["run"].tolist()]
         found.append(

@@ -53,10 +53,12 @@ def sustained(
 ) -> dict[tuple[str, str], Sustained]:
     """By (architecture, bonus), for every arm of a task that has curves."""
     arms = results.curves.get((environment, reward), {})
-    return {
-        arm: _summary([steps_to_sustain(*curve, threshold) for curve in curves])
-        for arm, curves in arms.items()
-    }
+    return {arm: sustained_by(curves, threshold) for arm, curves in arms.items()}
+
+
+def sustained_by(curves: Sequence[Curve], threshold: float) -> Sustained:
+    """When the seeds of one arm came to hold a threshold."""
+    return _summary([steps_to_sustain(*curve, threshold) for curve in curves])
 
 
 def band(results: Results, environment: str, reward: str) -> pd.DataFrame:

@@ -25,7 +25,9 @@ def samples_table(statistics: Statistics) -> Grid:
     for task in (found.task for found in statistics.tasks):
         threshold = display(task.environment).threshold
         found = sustained(statistics.usual, task.environment, task.reward, threshold)
-        rows = [[word(a), *(_sustained(found.get((a, b))) for b in bonuses)] for a in task.memories]
+        rows = [
+            [word(a), *(sustained_cell(found.get((a, b))) for b in bonuses)] for a in task.memories
+        ]
         if found:
             sections.append((f"{task.label}, θ = {threshold:.2f}", rows))
     return Grid(
@@ -179,7 +181,8 @@ def cost_table(statistics: Statistics) -> Grid:
     )
 
 
-def _sustained(found: Sustained | None) -> Cell:
+def sustained_cell(found: Sustained | None) -> Cell:
+    """Millions of steps, and how many seeds did."""
     if found is None:
         return EMPTY
     n = len(found.steps)
