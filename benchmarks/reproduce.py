@@ -258,15 +258,18 @@ def as_in_suite(args: argparse.Namespace) -> None:
     if args.suite is None:
         return
     usual, blocks = STUDY[args.environment], find_suite(args.suite).blocks
-    block = next((block for block in blocks if block.environment == args.environment), None)
-    if block is None:
+    blocks = [block for block in blocks if block.environment == args.environment]
+    if not blocks:
         raise SystemExit(f"the suite {args.suite} has nothing on {args.environment}")
+    given = options(args.environment_options)
+    block = next((block for block in blocks if block.environment_options == given), blocks[0])
     for name in ("environment_options", "settings", "knobs"):
         chosen = getattr(block, name)
         if any(isinstance(value, list) for value in chosen.values()):
             raise SystemExit(f"the suite {args.suite} sweeps over {name}; use clew run")
         text = changed(chosen, usual.get(name, {}))
-        setattr(args, name, [*text.split(), *getattr(args, name)])
+        asked = [word for word in getattr(args, name) if word not in text.split()]
+        setattr(args, name, [*text.split(), *asked])
     args.of_suite = block.bonus_options
 
 

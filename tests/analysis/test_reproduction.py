@@ -26,7 +26,7 @@ from clew.analysis.reproduction import (
     results_folder,
     tables,
 )
-from clew.analysis.reproduction.trained import Reading
+from clew.analysis.reproduction.trained import Reading, _named
 from clew.analysis.stats.intervals import Interval
 from clew.cli.commands.report import report
 from clew.store.arms import name_arms
@@ -107,30 +107,41 @@ def test_an_exchange_is_named(settings: str, knobs: str, text: str) -> None:
     assert str(Reading("", "", settings, knobs)) == text
 
 
-@pytest.mark.parametrize("environment", ["MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce"])
+@pytest.mark.parametrize(
+    ("environment", "view"),
+    [("MysteryPath-Grid", ()), ("MiniGrid-MemoryS13", ()), ("MiniGrid-MemoryS13", ("view=7",)),
+     ("TinyReproduce", ())],
+)  # fmt: skip
 def test_the_suites_reading_is_known_by_its_options(
-    environment: str, monkeypatch: pytest.MonkeyPatch
+    environment: str, view: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As `benchmarks/reproduce.py` writes them into `results/`."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
     reproduce = importlib.import_module("reproduce")
     args = argparse.Namespace(environment=environment, suite="paper", bonus_options=[])
-    args.environment_options, args.settings, args.knobs = [], [], []
+    args.environment_options, args.settings, args.knobs = list(view), [], []
     reproduce.as_in_suite(args)
     given = (args.environment_options, args.settings, args.knobs)
     world, settings, knobs = (" ".join(each) for each in given)
     for bonus in ("none", "e3b", "noveld"):
         options = reproduce.changed(reproduce.bonus_options(args, bonus), {})
-        reading = Reading(world, options, settings, knobs)
+        arm, reading = _named(environment, "sparse", "GRU", bonus, world, options, settings, knobs)
+        assert arm in published_summaries()
         assert reading.of_suite
         assert str(reading) == "suite paper"
-    other = f"{settings} clip=0.1"
-    for reading in (
-        Reading("show_goal=true", "", settings, knobs), Reading(world, "layers=1", settings, knobs),
-        Reading(world, "", other, knobs), Reading(world, "", settings, "gamma=0.5"),
-        Reading(world, "", settings, f"{knobs} bonus_coef=0.1"),
+    arm = (environment, "sparse", "GRU", "none")
+    for other in (
+        (f"{world} show_goal=true", "", settings, knobs), (world, "layers=1", settings, knobs),
+        (world, "", f"{settings} clip=0.1", knobs), (world, "", settings, "gamma=0.5"),
+        (world, "", settings.removesuffix(" critic_width=256"), knobs),
+        (world, "", settings, f"{knobs} bonus_coef=0.1"),
     ):  # fmt: skip
-        assert not reading.of_suite
+        assert not _named(*arm, *other)[1].of_suite
+    if view:
+        flat = settings.replace("encoder=small-cnn ", "")
+        assert str(_named(*arm, world, "", flat, knobs)[1]).startswith(
+            "γ and λ exchanged, encoder=mlp"
+        )
 
 
 def test_the_suites_reading_decides_a_claim(trained: list[TrainedArm]) -> None:

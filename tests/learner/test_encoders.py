@@ -20,6 +20,7 @@ from clew.learner import patches
 from clew.learner.encoders import (
     CONVOLUTIONS,
     FlatMlp,
+    GridCnn,
     NatureCnn,
     choose_encoder,
     make_encoder,
@@ -217,7 +218,7 @@ def test_no_convolution_over_what_is_no_image() -> None:
         choose_encoder("cnn", Observations(envs.make("TinyReproduce")))
     with pytest.raises(BadInput, match=r"encoder='cnn'.*\(3, 3, 20\)"):
         choose_encoder("cnn", Observations(envs.make("MiniGrid-MemoryS7")))
-    with pytest.raises(BadInput, match=r"encoder='CNN'.*'auto', 'mlp' or 'cnn'"):
+    with pytest.raises(BadInput, match=r"encoder='CNN'.*'auto', 'mlp', 'cnn' or 'small-cnn'"):
         choose_encoder("CNN", mystery(3))
 
 
@@ -237,3 +238,44 @@ def test_the_perceptron_sees_the_flat_observation() -> None:
         encoder.encode(observations, jnp.arange(4).reshape(2, 2)),
         x[:4].reshape(2, 2, -1),
     )
+
+
+@pytest.mark.parametrize(
+    ("world", "options"), [("MiniGrid-MemoryS13", {"view": 7}), ("MysteryPath-Grid", {"size": 3})]
+)
+def test_a_grid_is_convolved(world: str, options: dict[str, int]) -> None:
+    """As by the library's convolution and its pooling; symbols as their arrays."""
+    observations = Observations(envs.make(world, **options))
+    begun = make_encoder("small-cnn", observations, 0, WIDTH, jax.random.key(1))
+    rng = np.random.default_rng(0)
+    network = jax.tree.map(lambda x: x + jnp.asarray(rng.normal(size=x.shape), "f4") * 0.1, begun)
+    assert isinstance(network, GridCnn)
+    assert observations.table is not None
+    x = jnp.asarray(observations.table).reshape(-1, *observations.shape)
+    for n, layer in enumerate(network.convolutions):
+        out, fan = layer.weight.shape
+        x = jax.lax.conv_general_dilated(
+            x,
+            layer.weight.reshape(out, 2, 2, fan // 4).transpose(1, 2, 3, 0),
+            (1, 1),
+            "VALID",
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            precision=jax.lax.Precision.HIGHEST,
+        )
+        x = jnp.maximum(x + layer.bias, 0)
+        if n == 0:
+            x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    assert network.out.bias is not None
+    expected = x.reshape(len(x), -1) @ network.out.weight.T + network.out.bias
+    found = network.encode_table(observations)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    symbols = jnp.array([[0, 3], [5, 2]])
+    np.testing.assert_allclose(
+        network.encode(observations, symbols), found[symbols], rtol=1e-5, atol=1e-5
+    )
+
+
+def test_a_grid_too_small_for_convolutions_is_refused() -> None:
+    observations = Observations(envs.make("MiniGrid-MemoryS13", view=5))
+    with pytest.raises(BadInput, match=r"encoder='small-cnn' is not valid.*at least 7×7"):
+        choose_encoder("small-cnn", observations)

@@ -113,9 +113,13 @@ def test_what_the_paper_leaves_open_is_read_in_one_way(paper: list[RunSpec]) -> 
 
 def test_what_the_registry_leaves_open_is_the_same_for_all(paper: list[RunSpec]) -> None:
     open_ = [
-        {k: v for k, v in run.config["settings"].items() if k not in SETTINGS} for run in paper
+        {k: v for k, v in run.config["settings"].items() if k not in (*SETTINGS, "encoder")}
+        for run in paper
     ]
     assert all(each == open_[0] for each in open_)
+    for run in paper:
+        wide = run.environment_options == (("view", 7),)
+        assert run.settings.encoder == ("small-cnn" if wide else "auto")
 
 
 def test_rewards_pay_what_the_tables_say(paper: list[RunSpec]) -> None:

@@ -1,4 +1,4 @@
-"""From an observation to a vector: a perceptron, or for images the convolutions of DQN."""
+"""From an observation to a vector: a perceptron, or convolutions for images or for grids."""
 
 from __future__ import annotations
 
@@ -19,31 +19,38 @@ from clew.validate import BadInput, one_of
 CONVOLUTIONS = ((8, 4), (4, 2), (3, 1))
 """Kernel and stride of each."""
 CHANNELS = (32, 64, 64)
-SMALLEST = 36
-"""Pixels along a side that three convolutions need."""
+SMALLEST = {"cnn": 36, "small-cnn": 7}
+"""Along a side, for three convolutions."""
+GRID_KERNEL, GRID_CHANNELS = 2, (16, 32, 64)
 
 
 def choose_encoder(kind: str, observations: Observations) -> str:
-    """Resolve `auto`; refuse `cnn` for observations that are no images, or too small."""
+    """Resolve `auto`; refuse convolutions for observations that are no images, or too small."""
     one_of("encoder", kind, ENCODERS)
-    is_image = len(observations.shape) == 3 and min(observations.shape[:2]) >= SMALLEST
-    if kind == "cnn" and not is_image:
+    side = min(observations.shape[:2]) if len(observations.shape) == 3 else 0
+    if kind == "auto":
+        return "cnn" if side >= SMALLEST["cnn"] else "mlp"
+    if side < (least := SMALLEST.get(kind, 0)):
         raise BadInput(
-            "encoder='cnn' is not valid; "
+            f"encoder={kind!r} is not valid; "
             f"observations of {observations.env.title} have shape "
-            f"{observations.shape}, and convolutions need images of at least {SMALLEST}×{SMALLEST} "
+            f"{observations.shape}, and its convolutions need images of at least {least}×{least} "
             "pixels: choose 'mlp' or 'auto'"
         )
-    return ("cnn" if is_image else "mlp") if kind == "auto" else kind
+    return kind
 
 
 def make_encoder(
     kind: str, observations: Observations, hidden: int, width: int, key: PRNGKeyArray
 ) -> Encoder:
     """An encoder for this world's observations."""
-    if choose_encoder(kind, observations) == "cnn":
-        return NatureCnn(observations.shape, width, key=key)
-    return FlatMlp(mlp(key, observations.size, hidden, hidden, width))
+    match choose_encoder(kind, observations):
+        case "cnn":
+            return NatureCnn(observations.shape, width, key=key)
+        case "small-cnn":
+            return GridCnn(observations.shape, width, key=key)
+        case _:
+            return FlatMlp(mlp(key, observations.size, hidden, hidden, width))
 
 
 class FlatMlp(eqx.Module):
@@ -124,7 +131,45 @@ class NatureCnn(eqx.Module):
         return self.out(x.reshape(*batch, -1))
 
 
-Encoder = FlatMlp | NatureCnn
+class GridCnn(eqx.Module):
+    """Three convolutions of 2×2, ReLU after each, the largest of 2×2 after the first, and a linear
+    layer: what MiniGrid's 7×7 view is often read with.
+    """
+
+    convolutions: tuple[Linear, ...]
+    """Columns in the order kernel, kernel, channel."""
+    out: Linear
+
+    def __init__(self, shape: tuple[int, ...], width: int, *, key: PRNGKeyArray):
+        keys = jax.random.split(key, 4)
+        inputs = (shape[-1], *GRID_CHANNELS[:-1])
+        self.convolutions = tuple(
+            scaled(k, out, GRID_KERNEL**2 * channels, 2**0.5)
+            for k, out, channels in zip(keys, GRID_CHANNELS, inputs, strict=False)
+        )
+        rows, columns = ((side - 1) // 2 - 2 for side in shape[:2])
+        self.out = scaled(keys[3], width, rows * columns * GRID_CHANNELS[-1], 2**0.5)
+
+    def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
+        """Every symbol, as any other array."""
+        return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
+
+    def encode(
+        self, observations: Observations, obs: Shaped[Array, "*any"]
+    ) -> Float[Array, "*batch width"]:
+        """A batch of grids of any shape."""
+        arrays = observations.arrays(obs)
+        batch = arrays.shape[:-3]
+        x = arrays.reshape(-1, *arrays.shape[-3:])
+        for n, weights in enumerate(self.convolutions):
+            x = jax.nn.relu(weights(windows(x, GRID_KERNEL, 1)))
+            if n == 0:
+                seen = windows(x, 2, 2)
+                x = seen.reshape(*seen.shape[:-1], 4, -1).max(-2)
+        return self.out(x.reshape(*batch, -1))
+
+
+Encoder = FlatMlp | NatureCnn | GridCnn
 
 
 def windows(

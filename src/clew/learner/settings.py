@@ -7,7 +7,7 @@ from typing import Literal
 
 from clew.validate import BadInput, divides, finite_number, one_of, positive_number, whole_number
 
-ENCODERS = ("auto", "mlp", "cnn")
+ENCODERS = ("auto", "mlp", "cnn", "small-cnn")
 PRECISIONS = ("highest", "default")
 LARGEST = 2**31 - 1
 """Shapes and counters are 32-bit numbers."""
@@ -61,8 +61,9 @@ class Settings:
     """Largest norm of each component's gradient."""
     target_kl: float = 0.05
     """An update stops when the KL divergence of a minibatch exceeds 1.5 times this."""
-    encoder: Literal["auto", "mlp", "cnn"] = "auto"
-    """Network for observations; auto is cnn for images and mlp for everything else."""
+    encoder: Literal["auto", "mlp", "cnn", "small-cnn"] = "auto"
+    """Network for observations; auto is cnn for images and mlp for everything else; small-cnn is
+    convolutions for grids of 7×7 and more."""
     encoder_width: int = 128
     """Size of an encoded observation."""
     encoder_hidden: int = 256

@@ -19,6 +19,8 @@ DETAILS, DETAILS_OPTIONS = "three details", "layers=2 max_score=100 last_pairs=f
 """Of E3B; the suite `paper` has them."""
 EXCHANGED = {"gamma=0.95": "gae_lambda=0.995", "gamma=0.98": "gae_lambda=0.999"}
 """γ and GAE's λ, each with the other's value, as in the suite `paper`."""
+CONVOLUTIONS = "encoder=small-cnn"
+"""Of the 7×7 view, in that suite."""
 SUITE = "suite paper"
 SUITES_SETTINGS = "target_kl=1e9 truncation=end critic_width=256"
 SUITES_BONUSES = ("", f"{DETAILS_OPTIONS} boundary=unpaid", "layers=2 boundary=unpaid")
@@ -148,10 +150,16 @@ def read_trained(folder: Path) -> list[TrainedArm]:
 def _named(
     environment: str, reward: str, memory: str, bonus: str, options: str, *rest: str
 ) -> tuple[Arm, Reading]:
-    """The view of MemoryS13 belongs to its name, as in the published table. What counts as a
-    revisit is no reading of a reward that does not pay for it."""
+    """The view of MemoryS13 belongs to its name, as in the published table, and its convolutions
+    to the suite `paper`. What counts as a revisit is no reading of a reward that does not pay for
+    it."""
+    bonus_options, settings, knobs = rest
     words = [word for word in options.split() if reward == "distractor" or "revisit" not in word]
     if "view=7" in words:
         words.remove("view=7")
         environment += "[view=7]"
-    return (environment, reward, memory, bonus), Reading(" ".join(words), *rest)
+        others = [word for word in settings.split() if word != CONVOLUTIONS]
+        settings = " ".join(others if CONVOLUTIONS in settings else ["encoder=mlp", *others])
+    return (environment, reward, memory, bonus), Reading(
+        " ".join(words), bonus_options, settings, knobs
+    )

@@ -38,11 +38,11 @@ TINY_REPRODUCE = partial(
 # head as wide as its input; nothing bootstrapped at a time limit; no early stop (here the code says
 # otherwise); bonuses with two hidden layers whose score at an end counts in the deviation and is
 # not paid; E3B's score cut at 100, and its encoder not trained on the step that ended an episode; a
-# distractor that pays for standing.
+# distractor that pays for standing; convolutions for the 7×7 view.
 SETTINGS = {"target_kl": 1e9, "truncation": "end", "critic_width": 256}
 AT_AN_END = {"layers": 2, "boundary": "unpaid"}
 BONUS_OPTIONS = {"e3b": {**AT_AN_END, "max_score": 100, "last_pairs": False}, "noveld": AT_AN_END}
-STANDING = {"revisit": "standing"}
+STANDING, WIDE = {"revisit": "standing"}, {"view": 7}
 
 
 def _read(name: str, *blocks: Block) -> Suite:
@@ -56,6 +56,7 @@ def _read(name: str, *blocks: Block) -> Suite:
                 settings={
                     **block.settings,
                     "gae_lambda": block.knobs.get("gamma", GAMMA),
+                    **({"encoder": "small-cnn"} if block.environment_options == WIDE else {}),
                     **SETTINGS,
                 },
                 bonus_options={b: o for b, o in BONUS_OPTIONS.items() if b in block.bonuses},
@@ -76,7 +77,7 @@ def _study(
     return [
         _matrix(MYSTERY_PATH, FOUR_REWARDS, environment_options=of_mystery_path),
         _matrix(MEMORY_S13, ("sparse", "penalty", "distractor"), environment_options=of_memory_s13),
-        _matrix(MEMORY_S13, ("sparse",), environment_options={"view": 7}),
+        _matrix(MEMORY_S13, ("sparse",), environment_options=WIDE),
         _matrix(TINY_REPRODUCE, ("sparse", "dense")),
     ]
 
