@@ -50,7 +50,7 @@ def main() -> None:
     assert lease is not None
     with lease:
         for run in find_suite("paper").runs():
-            name = world_name(run.config).replace("[show_goal=True]", "")
+            name = world_name(run.config).replace("[revisit=standing]", "")
             arm = published[name, run.reward, run.architecture, run.bonus]
             n = run.steps // PERIOD
             level = np.clip(rng.normal(arm.mean, arm.std) * np.arange(n) / n * 2, 0, 1)

@@ -261,15 +261,17 @@ def as_in_suite(args: argparse.Namespace) -> None:
     blocks = [block for block in blocks if block.environment == args.environment]
     if not blocks:
         raise SystemExit(f"the suite {args.suite} has nothing on {args.environment}")
-    given = options(args.environment_options)
-    block = next((block for block in blocks if block.environment_options == given), blocks[0])
+    view = options(args.environment_options).get("view")
+    same = (block for block in blocks if block.environment_options.get("view") == view)
+    block = next(same, blocks[0])
     for name in ("environment_options", "settings", "knobs"):
         chosen = getattr(block, name)
         if any(isinstance(value, list) for value in chosen.values()):
             raise SystemExit(f"the suite {args.suite} sweeps over {name}; use clew run")
         text = changed(chosen, usual.get(name, {}))
-        asked = [word for word in getattr(args, name) if word not in text.split()]
-        setattr(args, name, [*text.split(), *asked])
+        asked = options(getattr(args, name))
+        kept = [word for word in text.split() if word.partition("=")[0] not in asked]
+        setattr(args, name, [*kept, *getattr(args, name)])
     args.of_suite = block.bonus_options
 
 

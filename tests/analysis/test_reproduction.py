@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import dataclasses
 import importlib
 import re
 import statistics
@@ -26,7 +27,7 @@ from clew.analysis.reproduction import (
     results_folder,
     tables,
 )
-from clew.analysis.reproduction.trained import Reading, _named
+from clew.analysis.reproduction.trained import Reading, named_reading
 from clew.analysis.stats.intervals import Interval
 from clew.cli.commands.report import report
 from clew.store.arms import name_arms
@@ -104,7 +105,9 @@ def test_controls_stand_apart_from_what_was_published(
     ],
 )
 def test_an_exchange_is_named(settings: str, knobs: str, text: str) -> None:
-    assert str(Reading("", "", settings, knobs)) == text
+    world = "MysteryPath-Grid" if "0.95" in knobs else "MiniGrid-MemoryS13"
+    _, reading = named_reading(world, "sparse", "GRU", "none", "", "", settings, knobs)
+    assert str(reading) == text
 
 
 @pytest.mark.parametrize(
@@ -123,25 +126,58 @@ def test_the_suites_reading_is_known_by_its_options(
     reproduce.as_in_suite(args)
     given = (args.environment_options, args.settings, args.knobs)
     world, settings, knobs = (" ".join(each) for each in given)
-    for bonus in ("none", "e3b", "noveld"):
-        options = reproduce.changed(reproduce.bonus_options(args, bonus), {})
-        arm, reading = _named(environment, "sparse", "GRU", bonus, world, options, settings, knobs)
+
+    def reading(*options: str, bonus: str = "none", reward: str = "sparse") -> Reading:
+        arm, found = named_reading(environment, reward, "GRU", bonus, *options)
         assert arm in published_summaries()
-        assert reading.of_suite
-        assert str(reading) == "suite paper"
-    arm = (environment, "sparse", "GRU", "none")
-    for other in (
-        (f"{world} show_goal=true", "", settings, knobs), (world, "layers=1", settings, knobs),
-        (world, "", f"{settings} clip=0.1", knobs), (world, "", settings, "gamma=0.5"),
-        (world, "", settings.removesuffix(" critic_width=256"), knobs),
-        (world, "", settings, f"{knobs} bonus_coef=0.1"),
-    ):  # fmt: skip
-        assert not _named(*arm, *other)[1].of_suite
+        return found
+
+    chosen = {
+        bonus: reproduce.changed(reproduce.bonus_options(args, bonus), {})
+        for bonus in ("none", "e3b", "noveld")
+    }
+    for bonus, options in chosen.items():
+        assert reading(world, options, settings, knobs, bonus=bonus).of_suite
+    turned = " ".join(reversed(settings.split()))
+    assert str(reading(world, "", turned, knobs)) == "suite paper"
+    others = [
+        reading(f"{world} show_goal=true", "", settings, knobs),
+        reading(world, "layers=1", settings, knobs),
+        reading(world, "", settings, knobs, bonus="e3b"),
+        reading(world, chosen["noveld"], settings, knobs, bonus="e3b"),
+        reading(world, "", f"{settings} clip=0.1", knobs),
+        reading(world, "", settings.removesuffix(" critic_width=256"), knobs),
+        reading(world, "", settings, "gamma=0.5"),
+        reading(world, "", settings, f"{knobs} bonus_coef=0.1"),
+    ]
     if view:
         flat = settings.replace("encoder=small-cnn ", "")
-        assert str(_named(*arm, world, "", flat, knobs)[1]).startswith(
-            "γ and λ exchanged, encoder=mlp"
-        )
+        others.append(reading(world, "", flat, knobs))
+        assert str(others[-1]).startswith("γ and λ exchanged, encoder=mlp")
+    elif environment != "TinyReproduce":
+        assert reading(world, "", settings, knobs, reward="distractor").of_suite
+        others.append(reading("", "", settings, knobs, reward="distractor"))
+    assert not any(other.of_suite for other in others)
+
+
+def test_values_exchanged_in_another_world_are_not_the_suites() -> None:
+    shared = ("gae_lambda=0.995 target_kl=1e9 truncation=end critic_width=256", "gamma=0.95")
+    arm = ("sparse", "GRU", "none", "", "")
+    assert named_reading("TinyReproduce", *arm, *shared)[1].of_suite
+    assert not named_reading("MiniGrid-MemoryS13", *arm, *shared)[1].of_suite
+
+
+def test_the_suites_reading_counts_from_half_of_the_steps_on(trained: list[TrainedArm]) -> None:
+    """Other readings stay beside it, however short they are."""
+    claim = next(c for c in CLAIMS if c.says == "NovelD lifts GRU on MemoryS13")
+    found = judge(claim, trained, published_summaries())
+    assert found.outcome == "holds"
+    assert {each.share > 0.5 for each in found.found if not each.reading.of_suite} == {False}
+    short = [
+        dataclasses.replace(each, curves=tuple(curve[:120] for curve in each.curves))
+        for each in trained
+    ]
+    assert judge(claim, short, published_summaries()).outcome.startswith("not trained yet")
 
 
 def test_the_suites_reading_decides_a_claim(trained: list[TrainedArm]) -> None:
@@ -152,7 +188,7 @@ def test_the_suites_reading_decides_a_claim(trained: list[TrainedArm]) -> None:
     assert (found.outcome, suites.outcome) == ("holds", "holds")
     others = [each for each in found.found if not each.reading.of_suite]
     assert {each.outcome for each in others} == {"does not hold"}
-    assert found.elsewhere == f"does not hold in {len(others)}"
+    assert found.in_words == f"HOLDS; other readings: does not hold in {len(others)}"
 
 
 def test_a_claim_is_judged_over_the_same_evaluations(trained: list[TrainedArm]) -> None:
@@ -197,7 +233,7 @@ def test_every_claim_holds_of_the_published_figures() -> None:
 
 def test_what_was_not_trained_is_said(trained: list[TrainedArm]) -> None:
     none = judge(CLAIMS[0], [], published_summaries())
-    assert (none.outcome, none.elsewhere) == ("not trained yet", "")
+    assert none.in_words == "NOT TRAINED YET AS IN SUITE PAPER"
     assert f"{len(CLAIMS)} are not trained yet" in overview([])[0]
     claims, arms, _, readings = tables(trained)
     assert len(claims.rows) >= len(CLAIMS)
@@ -213,7 +249,10 @@ def test_the_pace_is_when_five_evaluations_hold_the_threshold(trained: list[Trai
     for curve in found.curves:
         held = [i for i in range(len(curve) - 4) if curve[i : i + 5].sum() > 3.75 - 1e-6]
         when += [(held[0] + 5) * found.period / 1e6] if held else []
-    rows = {(memory.text, bonus.text): rest for memory, bonus, *rest in pace(trained).rows}
+    sections = dict(pace(trained).sections)
+    rows = {
+        (memory.text, bonus.text): rest for memory, bonus, *rest in sections["S13 / sparse to .75"]
+    }
     ours, published = rows["GRU", "E3B"]
     assert ours.text == f"{statistics.median(when):.1f} ({len(when)}/10)"
     assert published.text == "6.7 (10/10)"
@@ -236,7 +275,7 @@ def test_the_command(
     out = tmp_path / f"paper{suffix}"
     report(Path("paper"), out=out)
     printed = capsys.readouterr().out
-    assert re.match(r"(\d+) of the \d+ arms .* as the suite `paper` has them agree", printed)
+    assert re.match(r"Trained with γ and GAE's λ exchanged, .*\d+ of \d+\s+arms", printed, re.S)
     assert "E3B lifts RetNet on MysteryPath: HOLDS" in printed
     assert "P4, On MemoryS13, the bonus makes the cue more decodable: NOT EVALUABLE" in printed
     assert out.stat().st_size > 1000

@@ -208,7 +208,7 @@ MISTAKES = {
     "merge out/demo out/demo": "'out/demo' and 'out/demo' are the same store; name two",
     "probe demo --store absent": "store='absent' does not exist; name .*, or train: clew run demo",
     "run good.toml --store file": "'.*file' is not a folder; name the folder of a store",
-    "run good.toml --store other": "'.*other' is not a store .*; name a store, or a new or empty",
+    "run good.toml --store other": "'.*other' is not a store .*, or a new or empty one",
     "run good.toml --store /proc/x": "'/proc/x.*' cannot be written .*; ",
     "demo --out file": "'.*file/demo/.*' cannot be read .*; name another folder",
     # tables

@@ -23,7 +23,10 @@ from clew.validate import BadInput
         ({"gae_lambda": 1.5}, "gae_lambda=1.5 is not valid"),
         ({"value_coef": float("nan")}, "value_coef=nan is not valid"),
         ({"target_kl": 0}, "target_kl=0 is not valid"),
-        ({"encoder": "resnet"}, "encoder='resnet' is not valid; choose 'auto', 'mlp', 'cnn' or 'small-cnn'"),
+        (
+            {"encoder": "resnet"},
+            "encoder='resnet' is not valid; choose 'auto', 'mlp', 'cnn' or 'small-cnn'",
+        ),
         ({"precision": "low"}, "precision='low' is not valid"),
         ({"shared": 1}, "shared=1 is not valid"),
         ({"memory_width": 1}, "memory_width=1 is not valid"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import asdict, replace
 
 import pytest
 
+from clew.cli.commands.classify import _pair, load
 from clew.machines.tasks import TaskSpec, TaskVerdict, ask, decide, shipped
 from clew.suite import find_suite
 
@@ -58,7 +60,7 @@ def of_the_study(environment: str, reward: str, **options: object) -> TaskVerdic
     "known",
     [
         of_the_study("TinyReproduce", "sparse"),
-        of_the_study("MiniGrid-MemoryS13", "distractor"),
+        of_the_study("MiniGrid-MemoryS13", "distractor", revisit="standing"),
         of_the_study("MiniGrid-MemoryS13", "sparse", view=7),
         *(
             pytest.param(finding, marks=pytest.mark.slow)
@@ -93,6 +95,15 @@ def test_prices_that_are_nothing_do_not_make_another_task() -> None:
     assert priced.command == (
         "clew classify TinyReproduce --options k=2 v=2 reward=dense discount=199/200"
     )
+
+
+def test_a_list_is_written_as_the_command_reads_it() -> None:
+    listed = TaskSpec("MysteryPath-Grid", "sparse", {"size": 3, "origin_sides": (0, 1)})
+    (_, _, world, _, *options) = shlex.split(listed.command)
+    chosen = dict(_pair(option) for option in options)
+    assert world == "MysteryPath-Grid"
+    assert chosen["origin_sides"] == [0, 1]
+    load(world, chosen)
 
 
 def test_what_cannot_be_decided_says_why() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clew.analysis.report.comparison import ArmSummary
     from clew.analysis.reproduction import TrainedArm, UnderReading
 
-Read = TypeVar("Read", "TrainedArm", "UnderReading")
+WithReading = TypeVar("WithReading", "TrainedArm", "UnderReading")
 PICTURES, PAGES = (".png", ".svg", ".pdf"), (".md", ".html")
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>The study again</title>
 <style>body{font:15px sans-serif;margin:2em}table{border-collapse:collapse;margin:2em 0}
@@ -67,10 +67,9 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     yield "\nClaims, as differences in success [95%]"
     for claim in CLAIMS:
         found = judge(claim, trained, published)
-        others = f"; other readings: {found.elsewhere}" if found.elsewhere else ""
-        yield f"{claim.says}: {found.outcome.upper()}{others}"
+        yield f"{claim.says}: {found.in_words}"
         yield f"    published {formatting.estimate(found.published, 2, plus=True)}"
-        for each in _suites_first(found.found):
+        for each in _suites_or_all(found.found):
             gap = formatting.estimate(each.difference, 2, plus=True)
             seeds = formatting.seeds(each.difference.n)
             when = f"{each.steps / 1e6:.1f} M steps ({each.share:.0%}), {seeds}"
@@ -83,7 +82,7 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     }
     width = max(len(name[each.arm]) for each in whole)
     for arm in published:
-        for each in _suites_first([each for each in whole if each.arm == arm]):
+        for each in _suites_or_all([each for each in whole if each.arm == arm]):
             result = compared(each, published)
             both = f"{_mean_std(result.ours)}  {_mean_std(result.theirs)}"
             yield f"{name[arm]:{width}} {both}  {result.agreement:8} {each.reading}"
@@ -91,14 +90,14 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     for title, rows in pace(trained).sections:
         for memory, bonus, ours, theirs in rows:
             arm = f"{title}, {memory.text}, {bonus.text}"
-            yield f"{arm:{width + 7}} {ours.text:12} published {theirs.text}"
+            yield f"{arm:43} {ours.text:12} published {theirs.text}"
     if controls := [each for each in whole if each.arm not in published]:
         yield "\nControls that the paper does not have (Given: told what a memory should hold)"
         for each in controls:
             yield f"{name[each.arm]:{width}} {_mean_std(each.summary())}  {each.reading}"
 
 
-def _suites_first(found: Sequence[Read]) -> Sequence[Read]:
+def _suites_or_all(found: Sequence[WithReading]) -> Sequence[WithReading]:
     """What was trained as the suite `paper` has it; if nothing was, all other readings."""
     return [each for each in found if each.reading.of_suite] or found
 
@@ -125,9 +124,10 @@ def _where_more_is(trained: Sequence[TrainedArm]) -> Iterator[str]:
     from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS
 
     yield (
-        "\nOther readings than the suite's are printed where it was not trained; 'defaults' is "
-        f"Clew's own, with the goal hidden. {DETAILS}: {DETAILS_OPTIONS}, of E3B. "
-        "MPG: MysteryPath-Grid. More: docs/reproduction.md."
+        "\nWhere an arm was not trained as in suite paper, all other readings of it are printed; "
+        "they have γ and λ as the paper prints them, and 'defaults' is Clew's own, with the goal "
+        f"hidden. {DETAILS}: {DETAILS_OPTIONS}, of E3B. MPG: MysteryPath-Grid. "
+        "More: docs/reproduction.md."
     )
     yield (
         f"clew report paper --out paper.md has all {len(trained)} arms and readings, also those "

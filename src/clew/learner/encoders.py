@@ -34,8 +34,8 @@ def choose_encoder(kind: str, observations: Observations) -> str:
         raise BadInput(
             f"encoder={kind!r} is not valid; "
             f"observations of {observations.env.title} have shape "
-            f"{observations.shape}, and its convolutions need images of at least {least}×{least} "
-            "pixels: choose 'mlp' or 'auto'"
+            f"{observations.shape}, and its convolutions need at least {least}×{least} pixels or "
+            "cells: choose 'mlp' or 'auto'"
         )
     return kind
 

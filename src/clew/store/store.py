@@ -158,9 +158,10 @@ class Store:
         """Which folder may be meant."""
         if below := sorted(path.parent for path in self.root.glob(f"*/{MARK}")):
             return f"did you mean {str(below[0])!r}?"
-        if self.read_only:
-            return "name the folder that `clew run`, `clew train` or `clew demo` wrote to"
-        return "name a store, or a new or empty folder to make one"
+        return (
+            "name the folder that `clew run`, `clew train` or `clew demo` wrote to, or a new or "
+            "empty one to begin a store"
+        )
 
     def _holds_documents(self) -> bool:
         """Whether something that only a store has is there, whatever else is."""

@@ -17,6 +17,7 @@ from clew.store.names import listed
 
 Direction = Literal["above", "below", "like"]
 Outcome = Literal["holds", "does not hold", "open"]
+UNTRAINED = "not trained yet as in suite paper"
 SMALL = 0.1
 """A difference that the paper calls hardly any: its own, with its interval, is inside."""
 
@@ -122,20 +123,29 @@ class Judged:
 
     @property
     def outcome(self) -> str:
-        """Under the reading of the suite `paper`."""
-        return next((e.outcome for e in self.found if e.reading.of_suite), "not trained yet")
+        """As the suite `paper` has it."""
+        return next((e.outcome for e in self.found if e.reading.of_suite), UNTRAINED)
 
     @property
-    def elsewhere(self) -> str:
-        """Under how many other readings it comes out how; empty if there is none."""
+    def in_words(self) -> str:
+        """The outcome, and under how many other readings it comes out how."""
         counted = Counter(each.outcome for each in self.found if not each.reading.of_suite)
-        return listed(f"{outcome} in {n}" for outcome, n in counted.most_common())
+        others = listed(f"{outcome} in {n}" for outcome, n in counted.most_common())
+        return (
+            f"{self.outcome.upper()}; other readings: {others}"
+            if others
+            else (self.outcome.upper())
+        )
 
 
 def judge(
     claim: Claim, trained: Sequence[TrainedArm], published: Mapping[Arm, ArmSummary]
 ) -> Judged:
-    """Both arms over the same evaluations; readings at least half as long as the longest."""
+    """Both arms over the same evaluations.
+
+    The suite's reading from half of the study's steps on; of the others, those at least half as
+    long as the longest.
+    """
     firsts = [each for each in trained if each.arm == claim.first]
     found: list[UnderReading] = []
     for first in firsts:
@@ -148,9 +158,13 @@ def judge(
                 steps = first.period * evaluations
                 share = steps / STEPS[claim.first[0]]
                 found.append(UnderReading(first.reading, steps, share, gap, claim.outcome(gap)))
-    longest = max((each.steps for each in found), default=0)
+    longest = max((each.steps for each in found if not each.reading.of_suite), default=0)
     return Judged(
         claim,
         difference(published[claim.first], published[claim.second]),
-        tuple(each for each in found if 2 * each.steps >= longest),
+        tuple(
+            each
+            for each in found
+            if (each.share >= 0.5 if each.reading.of_suite else 2 * each.steps >= longest)
+        ),
     )

@@ -20,7 +20,7 @@ from clew.analysis.report.comparison import (
     published_summaries,
     summary_cell,
 )
-from clew.analysis.reproduction.claims import CLAIMS, Judged, UnderReading, judge
+from clew.analysis.reproduction.claims import CLAIMS, UNTRAINED, Judged, UnderReading, judge
 from clew.analysis.reproduction.trained import DETAILS, DETAILS_OPTIONS, TrainedArm
 from clew.analysis.results import ARM, records
 from clew.analysis.stats.curves import sustained_by
@@ -38,7 +38,7 @@ def overview(trained: Sequence[TrainedArm]) -> list[str]:
     ours = [each for each in whole if each.reading.of_suite]
     agree, others = (
         Counter(compared(each, published).agreement for each in part)
-        for part in (ours, [each for each in whole if each not in ours])
+        for part in (ours, [each for each in whole if not each.reading.exchanged])
     )
     counted = listed(
         f"{judged[outcome]} {one if judged[outcome] == 1 else many}"
@@ -46,12 +46,12 @@ def overview(trained: Sequence[TrainedArm]) -> list[str]:
         if judged[outcome]
     )
     return [
-        f"{agree['agrees']} of the {len(ours)} arms that were trained to the end as the suite "
-        "`paper` has them agree with the published figure by a 95% interval; the paper has "
-        f"{len(published)}. Of its {len(CLAIMS)} claims about success, {counted}.",
-        "This suite has the discount γ and GAE's λ exchanged, as the study's public code has them. "
-        "Under other readings of the paper, among them the discount that it prints, "
-        f"{others['agrees']} of {others.total()} agree.",
+        "Trained with γ and GAE's λ exchanged, as the study's public code has them, "
+        f"{agree['agrees']} of {len(ours)} arms agree with the paper: the 95% interval of the "
+        "difference contains 0. (Suite paper; it leaves out that code's early stop. The study has "
+        f"{len(published)} arms.) Of {len(CLAIMS)} claims about success, {counted}.",
+        f"With γ and λ as the paper prints them, {others['agrees']} of {others.total()} agree; an "
+        "arm counts once for every reading of what else the paper leaves open.",
     ]
 
 
@@ -59,7 +59,7 @@ _SHORT = (
     ("holds", "holds", "hold"),
     ("does not hold", "does not hold", "do not hold"),
     ("open", "is open (too few seeds)", "are open (too few seeds)"),
-    ("not trained yet", "is not trained yet", "are not trained yet"),
+    (UNTRAINED, "is not trained yet", "are not trained yet"),
 )
 
 
@@ -82,8 +82,7 @@ def compared(each: TrainedArm, published: Mapping[Arm, ArmSummary]) -> Compariso
 
 def _claims(judged: Sequence[Judged]) -> Grid:
     def rows(each: Judged) -> list[list[Cell]]:
-        others = f"; other readings: {each.elsewhere}" if each.elsewhere else ""
-        first = [word(each.claim.says), _gap(each.published), word(each.outcome + others)]
+        first = [word(each.claim.says), _gap(each.published), word(each.in_words)]
         if not each.found:
             return [[*first, *[EMPTY] * 5]]
         head = [first, *[[EMPTY] * 3] * (len(each.found) - 1)]

@@ -17,13 +17,22 @@ from clew.validate import BadInput
 
 DETAILS, DETAILS_OPTIONS = "three details", "layers=2 max_score=100 last_pairs=false"
 """Of E3B; the suite `paper` has them."""
-EXCHANGED = {"gamma=0.95": "gae_lambda=0.995", "gamma=0.98": "gae_lambda=0.999"}
+_SHARED = {"gamma=0.95", "gae_lambda=0.995"}
+EXCHANGED = {
+    "MysteryPath-Grid": _SHARED,
+    "MiniGrid-MemoryS13": {"gamma=0.98", "gae_lambda=0.999"},
+    "TinyReproduce": _SHARED,
+}
 """γ and GAE's λ, each with the other's value, as in the suite `paper`."""
+SUITE = "suite paper"
+SUITES_SETTINGS = {"target_kl=1e9", "truncation=end", "critic_width=256"}
+SUITES_BONUSES = {
+    "none": set[str](),
+    "e3b": {*DETAILS_OPTIONS.split(), "boundary=unpaid"},
+    "noveld": {"layers=2", "boundary=unpaid"},
+}
 CONVOLUTIONS = "encoder=small-cnn"
 """Of the 7×7 view, in that suite."""
-SUITE = "suite paper"
-SUITES_SETTINGS = "target_kl=1e9 truncation=end critic_width=256"
-SUITES_BONUSES = ("", f"{DETAILS_OPTIONS} boundary=unpaid", "layers=2 boundary=unpaid")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,41 +43,28 @@ class Reading:
     bonus_options: str
     settings: str
     knobs: str
+    exchanged: bool = False
+    """γ and λ; they are then in neither of the above."""
+    of_suite: bool = dataclasses.field(default=False, compare=False)
+    """Whether the suite `paper` has the arm so."""
 
     def __str__(self) -> str:
         if self.of_suite:
             return SUITE
-        named = self._exchange_named
-        parts = ("γ and λ exchanged" if named else "", *dataclasses.astuple(named or self))
-        return (", ".join(filter(None, parts)) or "defaults").replace(DETAILS_OPTIONS, DETAILS)
-
-    @property
-    def of_suite(self) -> bool:
-        """Whether it is that of the suite `paper`."""
-        rest = self._exchange_named
-        return (
-            rest is not None
-            and rest.environment_options in ("", "revisit=standing")
-            and rest.bonus_options in SUITES_BONUSES
-            and (rest.settings, rest.knobs) == (SUITES_SETTINGS, "")
+        parts = (
+            "γ and λ exchanged" if self.exchanged else "",
+            self.environment_options,
+            self.bonus_options,
+            self.settings,
+            self.knobs,
         )
-
-    @property
-    def _exchange_named(self) -> Reading | None:
-        """All but γ and λ, if these are exchanged."""
-        settings, knobs = self.settings.split(), self.knobs.split()
-        for gamma, gae_lambda in EXCHANGED.items():
-            if gamma in knobs and gae_lambda in settings:
-                settings.remove(gae_lambda)
-                knobs.remove(gamma)
-                return dataclasses.replace(self, settings=" ".join(settings), knobs=" ".join(knobs))
-        return None
+        return (", ".join(filter(None, parts)) or "defaults").replace(DETAILS_OPTIONS, DETAILS)
 
     @property
     def without_bonus(self) -> Reading:
         """The same, of a run without a bonus."""
         knobs = [knob for knob in self.knobs.split() if not knob.startswith("bonus_coef=")]
-        return Reading(self.environment_options, "", self.settings, " ".join(knobs))
+        return dataclasses.replace(self, bonus_options="", knobs=" ".join(knobs))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,19 +112,19 @@ def results_folder() -> Path:
 
 
 def read_trained(folder: Path) -> list[TrainedArm]:
-    """Every arm under every reading; of a run that was trained twice, the longer."""
-    fields = [field.name for field in dataclasses.fields(Reading)]
+    """Every arm under every reading; of a run that was trained twice, the longer, or the later."""
     runs = pd.read_csv(folder / "runs.csv", keep_default_na=False)
     curves = pd.read_csv(folder / "curves.csv").set_index("run")
+    columns = [*ARM, "environment_options", "bonus_options", "settings", "knobs"]
     named: dict[tuple[Arm, Reading], list[int]] = {}
-    for row, key in enumerate(runs[[*ARM, *fields]].astype(str).itertuples(index=False)):
-        named.setdefault(_named(*key), []).append(row)
+    for row, key in enumerate(runs[columns].astype(str).itertuples(index=False)):
+        named.setdefault(named_reading(*key), []).append(row)
     found: list[TrainedArm] = []
     for (arm, reading), places in named.items():
         if arm[0] not in STEPS:
             continue
         rows = runs.iloc[places]
-        longest = rows[rows["steps"] == rows["steps"].max()].drop_duplicates("seed")
+        longest = rows[rows["steps"] == rows["steps"].max()].drop_duplicates("seed", keep="last")
         mine = curves.loc[longest["run"].tolist()]
         found.append(
             TrainedArm(
@@ -147,19 +143,43 @@ def read_trained(folder: Path) -> list[TrainedArm]:
     return found
 
 
-def _named(
-    environment: str, reward: str, memory: str, bonus: str, options: str, *rest: str
+def named_reading(
+    environment: str,
+    reward: str,
+    memory: str,
+    bonus: str,
+    world: str,
+    bonus_options: str,
+    settings: str,
+    knobs: str,
 ) -> tuple[Arm, Reading]:
-    """The view of MemoryS13 belongs to its name, as in the published table, and its convolutions
-    to the suite `paper`. What counts as a revisit is no reading of a reward that does not pay for
-    it."""
-    bonus_options, settings, knobs = rest
-    words = [word for word in options.split() if reward == "distractor" or "revisit" not in word]
-    if "view=7" in words:
-        words.remove("view=7")
-        environment += "[view=7]"
-        others = [word for word in settings.split() if word != CONVOLUTIONS]
-        settings = " ".join(others if CONVOLUTIONS in settings else ["encoder=mlp", *others])
-    return (environment, reward, memory, bonus), Reading(
-        " ".join(words), bonus_options, settings, knobs
+    """An arm as the published table names it, and the rest of its options.
+
+    What belongs to an arm's name is no reading: the view of MemoryS13, and what Given cannot do
+    without. Nor is what counts as a revisit, for a reward that does not pay for it.
+    """
+    options, chosen, numbers = world.split(), settings.split(), knobs.split()
+    if reward != "distractor":
+        options = [option for option in options if not option.startswith("revisit=")]
+    if memory == "Given":
+        options.remove("knowledge=true")
+    exchange = EXCHANGED.get(environment, {""})
+    exchanged = exchange <= {*chosen, *numbers}
+    if exchanged:
+        chosen = [each for each in chosen if each not in exchange]
+        numbers = [each for each in numbers if each not in exchange]
+    usual = SUITES_SETTINGS
+    if wide := "view=7" in options:
+        options.remove("view=7")
+        environment, usual = f"{environment}[view=7]", usual | {CONVOLUTIONS}
+    of_suite = (
+        exchanged
+        and options == (["revisit=standing"] if reward == "distractor" else [])
+        and set(bonus_options.split()) == SUITES_BONUSES.get(bonus)
+        and set(chosen) == usual
+        and not numbers
     )
+    if wide and CONVOLUTIONS not in chosen:
+        chosen.insert(0, "encoder=mlp")
+    texts = (" ".join(options), bonus_options, " ".join(chosen), " ".join(numbers))
+    return (environment, reward, memory, bonus), Reading(*texts, exchanged, of_suite)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 from textwrap import fill
 
@@ -61,8 +61,9 @@ def classify(
 
     Args:
         what: A file (.POMDP, .json), a POMDP of the gallery, or a world of `clew.envs`.
-        options: Options of the POMDP or world, as NAME=VALUE; a world also has reward=, discount=,
-            and draws= (how often levels are drawn, where there are too many to take all).
+        options: Options of the POMDP or world, as NAME=VALUE, a list as "NAME=[0, 1]"; a world also
+            has reward=, discount=, and draws= (how often levels are drawn, where there are too many
+            to take all).
         limit: Most posteriors to enumerate; a belief filter with more counts as not finite.
         json: Print one JSON object instead of words, with exact fractions.
         draw: Files for pictures. .png: the pairs of histories that the answer names, as strips of
@@ -245,6 +246,6 @@ def _pair(text: str) -> tuple[str, object]:
     if value.lower() in plain:
         return name, plain[value.lower()]
     try:
-        return name, int(value)
+        return name, loads(value) if value.startswith("[") else int(value)
     except ValueError:
         return name, value

@@ -60,11 +60,8 @@ class TaskSpec:
 
 
 def _word(value: object) -> str:
-    return (
-        ",".join(map(str, value))
-        if isinstance(value, list | tuple)
-        else (json.dumps(value).strip('"'))
-    )
+    """As the command line takes it."""
+    return json.dumps(value).strip('"')
 
 
 @dataclass(frozen=True)
