@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
-import importlib
 import re
 import statistics
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import reproduce
 from clew.analysis.figures.reproduction import _columns
 from clew.analysis.report.comparison import _as_published, published_summaries
 from clew.analysis.reproduction import (
@@ -116,11 +116,9 @@ def test_an_exchange_is_named(settings: str, knobs: str, text: str) -> None:
      ("TinyReproduce", ())],
 )  # fmt: skip
 def test_the_suites_reading_is_known_by_its_options(
-    environment: str, view: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    environment: str, view: tuple[str, ...]
 ) -> None:
     """As `benchmarks/reproduce.py` writes them into `results/`."""
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    reproduce = importlib.import_module("reproduce")
     args = argparse.Namespace(environment=environment, suite="paper", bonus_options=[])
     args.environment_options, args.settings, args.knobs = list(view), [], []
     reproduce.as_in_suite(args)

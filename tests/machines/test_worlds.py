@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from clew import envs
+from clew.envs.worlds.mystery_path.enumeration import Paths
+from clew.envs.worlds.mystery_path.law import level_law
 from clew.envs.worlds.mystery_path.levels import Level
 from clew.machines import from_env
 from clew.machines.certificates.claims import Sparse
@@ -186,6 +188,17 @@ def test_a_gymnasium_environment() -> None:
 def test_mistakes(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         from_env(**arguments)
+
+
+@pytest.mark.parametrize("actions", ["egocentric", "cardinal"])
+def test_a_world_is_refused_by_states_that_it_has(actions: str) -> None:
+    """The count before anything is walked is no more than what walking finds."""
+    env = envs.make("MysteryPath-Grid", size=3, actions=actions, origin_sides=(0, 1))
+    law = level_law(3, (0, 1))
+    paths = Paths(env, visits=False)  # type: ignore[arg-type]
+    least = sum(paths._least_states(path - {goal}, path) for path, _, goal in law)
+    found = len(from_env(env, None, reward="sparse").states)
+    assert 0.4 * found < least <= found
 
 
 def test_so_many_levels_are_drawn_as_are_asked_for() -> None:

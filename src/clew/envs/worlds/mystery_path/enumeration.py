@@ -35,13 +35,27 @@ class Paths(Enumeration[PathState]):
     def levels(self) -> Iterable[tuple[Level, Fraction]]:
         """Sorted, so that equal worlds give equal POMDPs."""
         law = self._drawn() if self.draws else level_law(self.env.size, self.env.origin_sides)
-        # a path crosses the grid, and the agent may face four ways
-        least = len(law) * self.env.size * (1 if self.env.actions == "cardinal" else 4)
+        least = sum(self._least_states(path - {goal}, path) for path, _, goal in law)
         refuse_many(least, f"{len(law):,} levels were found, which have at least {least:,} states")
         tiles = np.arange(self.env.size**2)
         for path, origin, goal in sorted(law, key=lambda one: (sorted(one[0]), one[1:])):
             level = Level(np.isin(tiles, list(path)), np.int32(origin), np.int32(goal))  # type: ignore[arg-type]
             yield level, law[path, origin, goal]
+
+    def _least_states(self, walked: frozenset[int], path: frozenset[int]) -> int:
+        """Of a level: on its path, with each heading, and on the tiles where it can be left."""
+        side = self.env.size
+        falls = [
+            (tile, step, beside)
+            for tile in walked
+            for step, beside in ((-side, tile - side), (side, tile + side),
+                                 (-1, tile - 1 if tile % side else -1),
+                                 (1, tile + 1 if (tile + 1) % side else -1))
+            if 0 <= beside < side**2 and beside not in path
+        ]  # fmt: skip
+        if self.env.actions == "cardinal":
+            return len(walked) + len({beside for _, _, beside in falls})
+        return 4 * len(walked) + len({(step, beside) for _, step, beside in falls})
 
     def _drawn(self) -> dict[LevelKey, Fraction]:
         """As often as they came."""
