@@ -131,11 +131,7 @@ class Judged:
         """The outcome, and under how many other readings it comes out how."""
         counted = Counter(each.outcome for each in self.found if not each.reading.of_suite)
         others = listed(f"{outcome} in {n}" for outcome, n in counted.most_common())
-        return (
-            f"{self.outcome.upper()}; other readings: {others}"
-            if others
-            else (self.outcome.upper())
-        )
+        return self.outcome.upper() + (f"; other readings: {others}" if others else "")
 
 
 def judge(

@@ -45,17 +45,17 @@ class Paths(Enumeration[PathState]):
     def _least_states(self, walked: frozenset[int], path: frozenset[int]) -> int:
         """Of a level: on its path, with each heading, and on the tiles where it can be left."""
         side = self.env.size
-        falls = [
-            (tile, step, beside)
+        falls = {
+            (step, beside)
             for tile in walked
             for step, beside in ((-side, tile - side), (side, tile + side),
                                  (-1, tile - 1 if tile % side else -1),
                                  (1, tile + 1 if (tile + 1) % side else -1))
             if 0 <= beside < side**2 and beside not in path
-        ]  # fmt: skip
+        }  # fmt: skip
         if self.env.actions == "cardinal":
-            return len(walked) + len({beside for _, _, beside in falls})
-        return 4 * len(walked) + len({(step, beside) for _, step, beside in falls})
+            return len(walked) + len({beside for _, beside in falls})
+        return 4 * len(walked) + len(falls)
 
     def _drawn(self) -> dict[LevelKey, Fraction]:
         """As often as they came."""
