@@ -83,7 +83,8 @@ class Untabled(Unlisted):
 
 
 @pytest.mark.parametrize(
-    "world", ["TinyReproduce", "MiniGrid-MemoryS7", "Untabled", "Unlisted", "Tiled"]
+    "world",
+    ["TinyReproduce", "MiniGrid-MemoryS7", "MysteryPath-Grid", "Untabled", "Unlisted", "Tiled"],
 )
 def test_through_is_one_by_one(world: str) -> None:
     """Values, and gradients with respect to the weights, of a network with two outputs."""
@@ -137,6 +138,24 @@ def test_numbers_lie_between_zero_and_one(env: envs.Environment) -> None:
     np.testing.assert_allclose(
         observations.arrays(some), observations.table[np.asarray(some)], rtol=1e-6
     )
+
+
+def test_blank_tiles_are_not_multiplied() -> None:
+    """Of 364 images only the agent's tile is: 8 pictures of it, and a blank, on 49 tiles."""
+    env = envs.make("MysteryPath-Grid")
+    observations, network = Observations(env), mlp(jax.random.key(0), 84 * 84 * 3, 8, 5)
+
+    def products(linear_first: bool) -> float:
+        def look(network: Any, obs: Any) -> Any:
+            return observations.through(network, obs, linear_first=linear_first)
+
+        cost = jax.jit(look).lower(network, jnp.arange(4)).cost_analysis()
+        assert cost is not None
+        return cost["flops"]
+
+    assert products(linear_first=True) < products(linear_first=False) / 30
+    assert env.tiles is not None
+    assert len(env.tiles.pictures) == 9
 
 
 def test_a_network_that_is_not_linear_first_has_its_images_drawn() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from clew import envs
 from clew.envs.observations import Observations
+from clew.envs.worlds.mystery_path.world import MysteryPath
 from clew.learner import patches
 from clew.learner.encoders import (
     CONVOLUTIONS,
@@ -36,6 +37,12 @@ WIDTH = 8
 @cache
 def mystery(size: int) -> Observations:
     return Observations(envs.make("MysteryPath-Grid", size=size))
+
+
+class Untiled(MysteryPath):
+    """The same images, as a world has them that does not lay them out from tiles."""
+
+    tiles = None  # type: ignore[assignment]
 
 
 @cache
@@ -75,6 +82,7 @@ def with_grads(size: int, way: str, network: NatureCnn, weights: Any) -> Any:
     table = jnp.asarray(observations.table)
     ways = {
         "symbols": lambda network: network.encode_table(observations),
+        "patches": lambda network: network.encode_table(Observations(Untiled(size=size))),
         "arrays": lambda network: network.encode_arrays(table),
         "plain": lambda network: plain(network, table),
     }
@@ -95,7 +103,9 @@ def near(one: Any, two: Any) -> None:
     jax.tree.map(compare, one, two)
 
 
-@pytest.mark.parametrize(("size", "ways"), [(3, ("symbols", "arrays")), (7, ("symbols",))])
+@pytest.mark.parametrize(
+    ("size", "ways"), [(3, ("symbols", "patches", "arrays")), (7, ("symbols", "patches"))]
+)
 def test_every_way_is_a_convolution(size: int, ways: tuple[str, ...]) -> None:
     """Of every image of the world, and the gradients with respect to all weights."""
     observations = mystery(size)

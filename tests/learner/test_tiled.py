@@ -25,6 +25,7 @@ from clew.learner.tiled import tiled_patches
 
 WIDTH = 8
 WORLDS = {
+    "neither": {},
     "goal": {"show_goal": True},
     "goal and origin": {"size": 4, "show_goal": True, "show_origin": True},
     "neither, but large": {"size": 12},
@@ -34,7 +35,7 @@ WORLDS = {
 @cache
 def world(name: str) -> Observations:
     observations = Observations(envs.make("MysteryPath-Grid", **WORLDS[name]))
-    assert observations.table is None
+    assert (observations.table is None) == (name != "neither")
     assert observations.listed
     return observations
 
@@ -63,6 +64,7 @@ def some_symbols(observations: Observations, n: int) -> Any:
     [
         *((name, "cnn") for name in WORLDS),
         ("goal and origin", "mlp"),
+        ("neither", "mlp"),
         pytest.param("goal", "mlp", marks=pytest.mark.slow),
         pytest.param("neither, but large", "mlp", marks=pytest.mark.slow),
     ],
@@ -94,10 +96,11 @@ def test_part_by_part_is_image_by_image(name: str, kind: str) -> None:
         np.testing.assert_allclose(a, b, atol=1e-5 * np.abs(b).max())
 
 
-def test_the_table_has_every_symbol() -> None:
+@pytest.mark.parametrize("name", ["neither", "goal"])
+def test_the_table_has_every_symbol(name: str) -> None:
     """What rollouts look up is what minibatches compute."""
     small = Settings(encoder_width=WIDTH, memory_width=8)
-    program = Program.of(envs.make("MysteryPath-Grid", **WORLDS["goal"]), "RetNet", "none", small)
+    program = Program.of(envs.make("MysteryPath-Grid", **WORLDS[name]), "RetNet", "none", small)
     backbone = jax.jit(program.agent)(jax.random.key(0)).actor
     observations, obs = program.observations, some_symbols(program.observations, 16)
 

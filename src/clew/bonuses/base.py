@@ -6,6 +6,7 @@ import abc
 import dataclasses
 from typing import Generic, NamedTuple, TypeVar
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
 
@@ -123,6 +124,7 @@ class BonusState(NamedTuple):
         """Before the first rollout."""
         return cls(bonus.init(observations, envs, key), RunningStd.empty())
 
+    @jax.named_scope("bonus")
     def intrinsic_rewards(
         self, bonus: Bonus, observations: Observations, transitions: Transitions, key: PRNGKeyArray
     ) -> tuple[BonusState, Float[Array, "time env"], Float[Array, "time env"]]:

@@ -19,6 +19,8 @@ Y = TypeVar("Y")
 
 MOST_LISTED = 2**14
 """How many images laid out from tiles are encoded beforehand: the plan for more would be large."""
+LONG = 256
+"""Rows of a table whose gradient a GPU computes in bfloat16 units, as exactly."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Observations:
     """The observations of a world as numbers in [0, 1].
 
     A function of the observation alone takes few values where there is an alphabet: it is
-    computed for every symbol, and looked up. Images too many for that may be laid out from tiles:
-    then a linear function is computed for every tile, and added up.
+    computed for every symbol, and looked up. Images may be laid out from tiles, nearly all of them
+    blank: a linear function of them is computed for every tile, and added up.
     """
 
     env: Environment
@@ -58,6 +60,13 @@ class Observations:
         """Observations as numbers, one by one."""
         return jnp.float32(self.env.decode(obs)) / self.env.obs_high
 
+    def flat_table(self, *, linear_first: bool = False) -> Float[Array, "symbol number"]:
+        """All of the table, a row each, for a network; `linear_first` as in `through`."""
+        assert self.table is not None
+        if linear_first and self.env.tiles is not None:
+            return self._from_tiles(self.env.tiles, jnp.arange(len(self.table)))
+        return jnp.asarray(self.table.reshape(-1, self.size))
+
     def through(
         self,
         network: Callable[[Array], Y],
@@ -68,15 +77,18 @@ class Observations:
         """What `network`, a function of flat observations, makes of `obs`.
 
         If all it does to its argument is `x @ matrix`, say `linear_first`: images laid out from
-        tiles are then not drawn.
+        tiles are then not drawn, and their blank tiles are not multiplied.
         """
         if self.table is not None:
-            return look_up(network(jnp.asarray(self.table.reshape(-1, self.size))), obs)
+            return look_up(network(self.flat_table(linear_first=linear_first)), obs)
         if linear_first and self.env.tiles is not None:
-            return network(cast(Array, TiledImages(self.env.tiles, self.env.obs_high, obs)))
+            return network(self._from_tiles(self.env.tiles, obs))
         arrays = self.arrays(obs)
         batch = arrays.shape[: arrays.ndim - len(self.shape)]
         return network(arrays.reshape(*batch, self.size))
+
+    def _from_tiles(self, tiles: Tiles, obs: Int[Array, "*batch"]) -> Array:
+        return cast(Array, TiledImages(tiles, self.env.obs_high, obs))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +125,7 @@ def _backward(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]
     symbols, like = kept
     rows = cotangent.reshape(symbols.size, -1)
     hot = jax.nn.one_hot(symbols.reshape(-1), len(like), dtype=rows.dtype)
-    total = jnp.einsum("ns,nr->sr", hot, rows)
+    total = _product(hot, rows)
     return total.reshape(len(like), *cotangent.shape[symbols.ndim :]), None
 
 
@@ -136,11 +148,17 @@ def _backward_sum(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, N
     rows, like = kept
     times = jax.nn.one_hot(rows, len(like), dtype=cotangent.dtype).sum(-2)
     flat = [x.reshape(-1, x.shape[-1]) for x in (times, cotangent)]
-    product = product_in_thirds if jax.default_backend() == "gpu" else jnp.matmul
-    return product(flat[0].T, flat[1]), None
+    return _product(*flat), None
 
 
 look_up_sum.defvjp(_forward_sum, _backward_sum)
+
+
+def _product(counts: Float[Array, "n row"], x: Float[Array, "n feature"]) -> Array:
+    """`counts.T @ x`; in a short table splitting `x` would cost more than it saves."""
+    if jax.default_backend() == "gpu" and counts.shape[1] >= LONG:
+        return product_in_thirds(counts.T, x)
+    return jnp.einsum("ns,nr->sr", counts, x)
 
 
 def product_in_thirds(

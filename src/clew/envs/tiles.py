@@ -20,6 +20,19 @@ class Tiles:
     shown: Int[np.ndarray, "symbol part"]
     """What is not blank in each image, as place · kinds + kind; 0 is nothing."""
 
+    @classmethod
+    def of(
+        cls,
+        pictures: UInt8[np.ndarray, "kind side side channel"],
+        across: int,
+        shown: Int[np.ndarray, "symbol part"],
+    ) -> Tiles:
+        """Without the pictures that no image shows."""
+        place, kind = np.divmod(shown, len(pictures))
+        used, kind = np.unique(np.append(0, kind), return_inverse=True)
+        kind = kind[1:].reshape(shown.shape)
+        return cls(pictures[used], across, (place * len(used) + kind).astype(np.int32))
+
     def draw(self, shown: Int[np.ndarray, "image part"]) -> UInt8[np.ndarray, "image x y channel"]:
         """The images that show these; no two parts of one may lie on the same tile."""
         place, kind = np.divmod(shown, len(self.pictures))

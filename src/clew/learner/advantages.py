@@ -27,6 +27,7 @@ class CriticValues(NamedTuple):
     """The critic's memory at the beginning of each chunk."""
 
 
+@jax.named_scope("values")
 def critic_values(
     program: Program, agent: Agent, runner: RunnerState, rollout: Rollout
 ) -> tuple[RunnerState, CriticValues]:

@@ -62,7 +62,7 @@ class FlatMlp(eqx.Module):
         """Every symbol, as any other array."""
         if observations.table is None:
             return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
-        return self.network(jnp.asarray(observations.table.reshape(-1, observations.size)))
+        return self.network(observations.flat_table(linear_first=True))
 
     def encode(
         self, observations: Observations, obs: Shaped[Array, "*any"]
@@ -96,7 +96,7 @@ class NatureCnn(eqx.Module):
 
     def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Every symbol; each distinct patch is convolved once."""
-        if observations.table is None:
+        if observations.table is None or observations.env.tiles is not None:
             return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
         patches = _patches(observations)
         x = jnp.zeros(())
@@ -114,7 +114,7 @@ class NatureCnn(eqx.Module):
         self, observations: Observations, obs: Shaped[Array, "*any"]
     ) -> Float[Array, "*batch width"]:
         """Any observations; images from tiles as sums of what their parts add."""
-        if observations.table is not None or not observations.listed:
+        if observations.env.tiles is None or not observations.listed:
             return self.encode_arrays(observations.arrays(obs))
         patches = _tiled_patches(observations)
         nothing, rows = patches.encode(self.convolutions, self.out)

@@ -37,6 +37,7 @@ class EpisodesState(NamedTuple):
     events: Float[Array, "episode event"]
 
 
+@jax.named_scope("evaluation")
 def evaluate(
     program: Program, agent: Agent, prices: Float[Array, " event"], key: PRNGKeyArray
 ) -> Evaluation:

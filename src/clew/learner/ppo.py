@@ -72,6 +72,7 @@ class _UpdateState(NamedTuple):
     """Sums over the minibatches so far, where the metrics are means."""
 
 
+@jax.named_scope("update")
 def update(
     program: Program,
     agent: Agent,

@@ -53,6 +53,7 @@ def init_runner(program: Program, agent: Agent, key: PRNGKeyArray) -> RunnerStat
     return RunnerState(running, jnp.ones(n, bool), *memories)
 
 
+@jax.named_scope("rollout")
 def collect_rollout(
     program: Program, agent: Agent, runner: RunnerState, key: PRNGKeyArray
 ) -> tuple[RunnerState, Rollout, MemoryState]:

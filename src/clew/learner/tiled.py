@@ -24,7 +24,7 @@ from clew.learner.patches import distinct_fields
 from clew.learner.rows import Rows
 
 BLOCK = 256
-"""Slots that are multiplied with the same weights."""
+"""Slots that are multiplied with the same weights, at most."""
 
 
 class TiledPatches(NamedTuple):
@@ -71,7 +71,9 @@ class TiledPatches(NamedTuple):
         nothing = out(jnp.tile(empty, weights.shape[1]))
         weights = self.weights(weights.swapaxes(0, 1).reshape(weights.shape[1], -1))
         weights = weights.reshape(len(weights), -1, len(empty))
-        slots = self.whole(x) - self.parts.sums(self.single(x))
+        slots = self.whole(x)
+        if self.parts.places.shape[-1] > 1:  # or else none meet
+            slots -= self.parts.sums(self.single(x))
         return nothing, self.rows.transposed(jnp.einsum("bsc,boc->bso", slots, weights))
 
 
@@ -147,9 +149,10 @@ def _blocks(
 ) -> tuple[Int[np.ndarray, " block"], Int[np.ndarray, "block slot"]]:
     """Slots of the same place in blocks: each block's place, and which slots, −1 for none."""
     order, counts = np.argsort(place, kind="stable"), np.bincount(place)
-    blocks = -(-counts // BLOCK)
-    start = BLOCK * np.repeat(np.cumsum(blocks) - blocks, counts)
+    size = min(BLOCK, -(-counts.max() // 32) * 32)
+    blocks = -(-counts // size)
+    start = size * np.repeat(np.cumsum(blocks) - blocks, counts)
     rank = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-    slots = np.full(BLOCK * blocks.sum(), -1)
+    slots = np.full(size * blocks.sum(), -1)
     slots[start + rank] = order
-    return np.repeat(np.arange(len(counts)), blocks), slots.reshape(-1, BLOCK)
+    return np.repeat(np.arange(len(counts)), blocks), slots.reshape(-1, size)

@@ -72,9 +72,7 @@ class Images:
                 hidden = np.any([end == other for other in above if other is not None], 0)
                 ends.append(np.where(hidden, 0, end * kinds.size + kinds[colour, 0]))
         shown = [tile * kinds.size + kinds[ground, 1 + 2 * heading + crossed], *ends]
-        return Tiles(
-            pictures.reshape(-1, TILE, TILE, 3), self.size, np.stack(shown, 1).astype(np.int32)
-        )
+        return Tiles.of(pictures.reshape(-1, TILE, TILE, 3), self.size, np.stack(shown, 1))
 
     def symbol(self, state: PathState) -> Int[Array, ""]:
         """The number of the image that a state shows."""
