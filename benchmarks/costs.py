@@ -28,9 +28,8 @@ import jax
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from clew import bonuses, envs
+from clew import bonuses, envs, kernels
 from clew.learner import Knobs, Pack, Program, Settings
-from clew.memory import fused
 from clew.suite.library.paper import BONUS_OPTIONS, SETTINGS
 from clew.suite.provenance import provenance
 
@@ -75,7 +74,7 @@ def measure(args: argparse.Namespace, point: dict[str, str]) -> dict[str, object
         "device": about["device"],
         "jax": about["jax"],
         **point,
-        "recurrence": "kernel" if fused.on_nvidia() and not args.loops else "loop",
+        "recurrence": "kernel" if kernels.on_nvidia() and not args.loops else "loop",
         "compile_seconds": round(compiled, 1),
         "steps_per_second": round(runs * program.settings.period / min(spent)),
         "ratio_error": f"{float(record.rollouts.report.first_ratio_error.max()):.1e}",
@@ -183,7 +182,7 @@ def main() -> None:
     args = args_of.parse_args()
     if args.what == "measure":
         if args.loops:
-            fused.fits = lambda *sizes: False
+            kernels.possible = lambda: False
         for point in points(args):
             row = measure(args, point)
             print(row, flush=True)

@@ -42,7 +42,7 @@ def kernels(folder: str) -> Iterator[tuple[str, str, float]]:
             if line.name.startswith("Stream"):
                 for event in line.events:
                     paths = [value for _, value in event.stats if "train_runs" in str(value)]
-                    names = "/".join(map(str, paths)).split("/")
+                    names = re.split("[/()]", "/".join(map(str, paths)))
                     part = next((part for part in PARTS if part in names), "else")
                     yield part, re.sub(r"[_.]\d+", "", event.name), event.duration_ns / 1e6
 

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
 
-from clew import memory
+from clew import kernels, memory
 from clew.learner.execution import gpu_options
-from clew.memory import diagonal, fused, recurrence
+from clew.memory import diagonal, recurrence
 from clew.memory.architectures import gated_delta_net, gru, lstm
 
 WIDTH, ENVS, STEPS = 128, 32, 64
@@ -113,12 +113,10 @@ def recurrence_ways(name: str, networks: int, seconds: float) -> dict[str, float
     leaf = jnp.zeros((networks, ENVS, WIDTH))
     state = module.LSTMState(leaf, leaf) if name == "LSTM" else leaf
     found = {}
-    for kernels in (False, True) if fused.on_nvidia() else (False,):
+    for fused in (False, True) if kernels.on_nvidia() else (False,):
 
-        def loss(
-            weights: Any, state: Any, inputs: Any, resets: Any, kernels: bool = kernels
-        ) -> Any:
-            if kernels:
+        def loss(weights: Any, state: Any, inputs: Any, resets: Any, fused: bool = fused) -> Any:
+            if fused:
                 both = (module._advance, module._advance_by_parts)
                 states = recurrence.kernels_with_state_gradients(
                     *both, weights, state, inputs, resets
@@ -131,7 +129,7 @@ def recurrence_ways(name: str, networks: int, seconds: float) -> dict[str, float
         gradients = jax.vmap(jax.value_and_grad(loss, argnums=(0, 1, 2)))
         step = jax.jit(gradients, compiler_options=gpu_options())
         call = partial(step, weights, state, inputs, resets)
-        found["kernels" if kernels else "loops"] = measure(call, seconds)
+        found["kernels" if fused else "loops"] = measure(call, seconds)
     return found
 
 

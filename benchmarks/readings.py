@@ -30,7 +30,8 @@ from jaxtyping import Array, Bool, Float
 from clew import envs
 from clew.bonuses import Bonus, Transitions
 from clew.bonuses.boundary import BOUNDARIES, last_steps, scored_obs
-from clew.bonuses.methods.e3b import E3B, E3BState, rank_one_update
+from clew.bonuses.ellipsoid import rank_one_update
+from clew.bonuses.methods.e3b import E3B, E3BState
 from clew.envs.observations import Observations
 from clew.layers import Mlp
 from clew.learner import Knobs, Pack, Program, Settings, TrainState

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from clew import kernels
 from clew.memory import fused, recurrence
 from clew.memory.architectures import gated_delta_net, gru, lstm
 from clew.testing.memory_laws import IN, in_float64
@@ -111,7 +112,7 @@ def test_halves_are_the_number() -> None:
 
 def test_a_device_that_cannot_is_left_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said once, inside whatever is being compiled."""
-    monkeypatch.setattr(fused, "on_nvidia", lambda: True)
+    monkeypatch.setattr(kernels, "on_nvidia", lambda: True)
     recurrence._compiles.cache_clear()
     cell = in_float32(build("GRU", width=16))
     xs = jnp.ones((fused.ROWS, 3, IN), jnp.float32)
@@ -143,7 +144,7 @@ def test_which_sizes_fit(
     width: int, rows: int, dtype: Any, fit: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Powers of two, and whole blocks of rows."""
-    monkeypatch.setattr(fused, "on_nvidia", lambda: True)
+    monkeypatch.setattr(kernels, "on_nvidia", lambda: True)
     assert fused.fits(width, rows, jnp.dtype(dtype)) is fit
 
 

@@ -5,9 +5,6 @@ than running it. Here one kernel takes all steps of a chunk, for 16 environments
 kernel takes the gradient back through all of them. Both are made of the memory's own transition,
 written for rows (one for each environment) and parts: a kernel cannot cut arrays, so what a memory
 stacks (r, z and n of a GRU) is loaded part by part.
-
-The kernels are Pallas's, by way of Triton. jax says that it will drop that way; where it has, or
-where a GPU cannot compile them, `recurrence` loops as before.
 """
 
 from __future__ import annotations
@@ -20,12 +17,8 @@ import jax.numpy as jnp
 from jax.experimental import pallas
 from jaxtyping import Array, Bool, Float, PyTree
 
+from clew import kernels
 from clew.layers import LayerNorm
-
-try:
-    from jax.experimental.pallas import triton
-except ImportError:
-    triton = None
 
 S = TypeVar("S")
 Parts = tuple[Any, ...]
@@ -48,13 +41,7 @@ WARPS = 8
 def fits(width: int, rows: int, dtype: jnp.dtype) -> bool:
     """Whether kernels can have these sizes, and this device is one for them."""
     size = width in (16, 32, 64, 128) and rows % ROWS == 0 and dtype == jnp.float32
-    return size and triton is not None and on_nvidia()
-
-
-def on_nvidia() -> bool:
-    """Whether the default device is NVIDIA's."""
-    device = jax.devices()[0]
-    return device.platform == "gpu" and "rocm" not in device.client.platform_version
+    return size and kernels.possible()
 
 
 def asked_precision() -> str | None:
@@ -252,7 +239,6 @@ def _call(
         whole, by_row = jax.tree.unflatten(tree, refs[: len(arguments)])
         kernel(whole, by_row, jax.tree.unflatten(out_tree, refs[len(arguments) :]))
 
-    params = None if triton is None else triton.CompilerParams(num_warps=WARPS, num_stages=1)
     found = pallas.pallas_call(
         unflattened,
         grid=(shapes[0].shape[0] // ROWS,),
@@ -260,6 +246,6 @@ def _call(
         out_specs=[*map(rows_of, shapes)],
         out_shape=shapes,
         interpret=interpret,
-        compiler_params=params,
+        compiler_params=kernels.compiler_params(WARPS),
     )(*arguments)
     return jax.tree.unflatten(out_tree, found)

@@ -11,7 +11,6 @@ inputs are computed for all steps together. On an NVIDIA GPU both loops are kern
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
+from clew import kernels
 from clew.memory import fused
 from clew.memory.base import cleared
 
@@ -94,25 +94,14 @@ def _compiles(
     shapes: tuple[jax.ShapeDtypeStruct, ...],
     precision: str | None,
 ) -> bool:
-    """Whether this GPU can, with the precision that is asked for now.
-
-    An older one has too little memory for a block's state, say.
-    """
+    """Whether this GPU can, with the precision that is asked for now."""
 
     def total(*arguments: PyTree) -> Array:
         states = kernels_with_state_gradients(transition, by_parts, *arguments)
         return jnp.stack([leaf.sum() for leaf in jax.tree.leaves(states)]).sum()
 
-    try:
-        gradient = jax.jit(jax.grad(total, argnums=(0, 1, 2)))
-        gradient.lower(*jax.tree.unflatten(tree, shapes)).compile()
-    except Exception as error:  # of whatever kind the compiler raises
-        message = str(error).partition("\n")[0]
-        warnings.warn(
-            f"training is slower, since a kernel does not compile: {message}", stacklevel=2
-        )
-        return False
-    return True
+    gradient = jax.grad(total, argnums=(0, 1, 2))
+    return kernels.compiles(gradient, *jax.tree.unflatten(tree, shapes))
 
 
 def scan_with_state_gradients(

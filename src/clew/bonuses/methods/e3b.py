@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
@@ -21,7 +19,8 @@ from clew.bonuses.boundary import (
     paid_steps,
     scored_obs,
 )
-from clew.bonuses.dynamics import Features, InverseDynamics
+from clew.bonuses.dynamics import InverseDynamics
+from clew.bonuses.ellipsoid import distances, empty_root
 from clew.bonuses.learned import LearnedBonus
 from clew.bonuses.registry import register
 from clew.envs.observations import Observations
@@ -47,9 +46,7 @@ class E3B(LearnedBonus[E3BState]):
 
         b_t = φ(o_t)ᵀ C_{t−1}⁻¹ φ(o_t),   C_t = Σ_{i≤t} φ(o_i) φ(o_i)ᵀ + ridge I
 
-    C starts again with every episode, whose first observation is in the sum. A square root of C⁻¹
-    is kept, by rank-one updates (Potter 1963): an update of C⁻¹ itself would become indefinite by
-    rounding, after observations that were seen often.
+    C starts again with every episode, whose first observation is in the sum.
     """  # fmt: skip
 
     ridge: float = 1.0
@@ -78,7 +75,7 @@ class E3B(LearnedBonus[E3BState]):
     def init(self, observations: Observations, envs: int, key: PRNGKeyArray) -> E3BState:
         """Random features; C is `ridge` times the identity."""
         model = InverseDynamics.init(key, observations, self)
-        root = self._initial_root
+        root = empty_root(self.features, self.ridge)
         optimiser = self.adam.init(eqx.filter(model, eqx.is_array))
         return E3BState(model, optimiser, jnp.broadcast_to(root, (envs, *root.shape)))
 
@@ -91,10 +88,9 @@ class E3B(LearnedBonus[E3BState]):
             for obs in (transitions.obs, scored_obs(self.boundary, transitions))
         )
 
-        def step(root: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-            return jax.vmap(self._step)(root, *now)
-
-        root, scores = jax.lax.scan(step, state.root, (before, transitions.first, after))
+        root, scores = distances(
+            state.root, before, transitions.first, after, self.ridge, self.count_first
+        )
         if self.boundary in AS_A_FIRST:
             alone = (after**2).sum(-1) / self.ridge
             scores = jnp.where(last_steps(transitions), alone, scores)
@@ -124,33 +120,3 @@ class E3B(LearnedBonus[E3BState]):
             loss, state.model, state.optimiser, transitions, self.batch, key, kept
         )
         return E3BState(model, optimiser, state.root)
-
-    @property
-    def _initial_root(self) -> Float[Array, "f f"]:
-        """Of an episode without observations."""
-        return jnp.eye(self.features) / self.ridge**0.5
-
-    def _step(
-        self, root: Float[Array, "f f"], before: Features, first: Array, after: Features
-    ) -> tuple[Float[Array, "f f"], Float[Array, ""]]:
-        start = self._initial_root
-        if self.count_first:
-            # `rank_one_update` of a multiple of the identity, where every product is known
-            v = before / self.ridge**0.5
-            start = start - jnp.outer(v, v) * (_shrink(v @ v) / self.ridge**0.5)
-        return rank_one_update(jnp.where(first, start, root), after)
-
-
-def rank_one_update(
-    root: Float[Array, "f f"], features: Features
-) -> tuple[Float[Array, "f f"], Float[Array, ""]]:
-    """The root after φφᵀ was added to C, and the score φᵀ C⁻¹ φ before that."""
-    dot = partial(jnp.dot, precision=jax.lax.Precision.HIGHEST)
-    v = dot(features, root)
-    score = dot(v, v)
-    return root - jnp.outer(dot(root, v), v) * _shrink(score), score
-
-
-def _shrink(score: Float[Array, ""]) -> Float[Array, ""]:
-    """κ with (1 − κ v vᵀ)² = 1 − v vᵀ / (1 + vᵀv), where `score` is vᵀv."""
-    return 1 / (1 + score + jnp.sqrt(1 + score))
