@@ -165,9 +165,14 @@ def test_a_network_that_is_not_linear_first_has_its_images_drawn() -> None:
     np.testing.assert_allclose(largest, (observations.arrays(obs) ** 2).max((-3, -2, -1)))
 
 
+@pytest.mark.parametrize("device", ["cpu", "gpu", "gpu, long", "tpu"])
 @pytest.mark.parametrize("shape", [(2,), (500, 3), (7, 3, 2)])
-def test_looking_up_sums_is_indexing_and_adding(shape: tuple[int, ...]) -> None:
-    """And so is its gradient; a row may be named twice in a sum."""
+def test_looking_up_sums_is_indexing_and_adding(
+    shape: tuple[int, ...], device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so is its gradient, as each device computes it; a row may be named twice in a sum."""
+    monkeypatch.setattr(jax, "default_backend", lambda: device[:3])
+    monkeypatch.setattr("clew.envs.observations.LONG", ROWS if "long" in device else ROWS + 1)
     rng = np.random.default_rng(0)
     table = jnp.asarray(rng.normal(size=(ROWS, 4)), "f4")
     rows = rng.integers(ROWS - 1, size=shape).astype(np.int32)

@@ -110,8 +110,6 @@ def look_up(table: Y, symbols: Int[Array, "*batch"]) -> Y:
     return jax.tree.map(lambda leaf: _take(leaf, symbols), table)
 
 
-# The transpose of a gather is a scatter, which runs one by one on a CPU and in an order of its own
-# on a GPU. As a product with one-hot rows it is fast on both, and always gives the same bits.
 @jax.custom_vjp
 def _take(table: Shaped[Array, "symbol ..."], symbols: Int[Array, "*batch"]) -> Array:
     return table[symbols]
@@ -124,8 +122,7 @@ def _forward(table: Array, symbols: Array) -> tuple[Array, tuple[Array, Array]]:
 def _backward(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]:
     symbols, like = kept
     rows = cotangent.reshape(symbols.size, -1)
-    hot = jax.nn.one_hot(symbols.reshape(-1), len(like), dtype=rows.dtype)
-    total = _product(hot, rows)
+    total = _added_up(symbols.reshape(-1, 1), rows, len(like))
     return total.reshape(len(like), *cotangent.shape[symbols.ndim :]), None
 
 
@@ -136,7 +133,7 @@ _take.defvjp(_forward, _backward)
 def look_up_sum(
     table: Float[Array, "row feature"], rows: Int[Array, "*batch term"]
 ) -> Float[Array, "*batch feature"]:
-    """Sums of rows of `table`; as in `look_up`, the gradient is a product."""
+    """Sums of rows of `table`."""
     return table[rows].sum(-2)
 
 
@@ -146,19 +143,28 @@ def _forward_sum(table: Array, rows: Array) -> tuple[Array, tuple[Array, Array]]
 
 def _backward_sum(kept: tuple[Array, Array], cotangent: Array) -> tuple[Array, None]:
     rows, like = kept
-    times = jax.nn.one_hot(rows, len(like), dtype=cotangent.dtype).sum(-2)
-    flat = [x.reshape(-1, x.shape[-1]) for x in (times, cotangent)]
-    return _product(*flat), None
+    named, x = (each.reshape(-1, each.shape[-1]) for each in (rows, cotangent))
+    return _added_up(named, x, len(like)), None
 
 
 look_up_sum.defvjp(_forward_sum, _backward_sum)
 
 
-def _product(counts: Float[Array, "n row"], x: Float[Array, "n feature"]) -> Array:
-    """`counts.T @ x`; in a short table splitting `x` would cost more than it saves."""
-    if jax.default_backend() == "gpu" and counts.shape[1] >= LONG:
+def _added_up(
+    rows: Int[Array, "n term"], x: Float[Array, "n feature"], length: int
+) -> Float[Array, "row feature"]:
+    """Of a table of this length: each row is the sum of `x` wherever `rows` name it.
+
+    On a CPU a scatter, one row after another. A GPU would add in an order of its own; there it is
+    a product with counts, which always gives the same bits. (In a short table splitting `x` costs
+    more than it saves.)
+    """
+    if jax.default_backend() == "cpu":
+        return jnp.zeros((length, x.shape[1]), x.dtype).at[rows].add(x[:, None])
+    counts = jax.nn.one_hot(rows, length, dtype=x.dtype).sum(1)
+    if jax.default_backend() == "gpu" and length >= LONG:
         return product_in_thirds(counts.T, x)
-    return jnp.einsum("ns,nr->sr", counts, x)
+    return counts.T @ x
 
 
 def product_in_thirds(
