@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import add_results
 from clew.metrics import tail_mean
 
 FOLDER = Path(__file__).parent.parent / "results"
@@ -25,6 +26,33 @@ def check_runs(folder: Path) -> None:
 
 def test_every_run_has_its_curve() -> None:
     check_runs(FOLDER)
+
+
+def test_runs_of_another_machine_are_numbered_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was there stays as it was, and what is added is what was trained, but for the commit."""
+    for folder, wanted in (("there", slice(0, 3)), ("new", slice(940, 944))):
+        (tmp_path / folder).mkdir()
+        for name in ("runs.csv", "curves.csv"):
+            table = pd.read_csv(FOLDER / name, dtype=str, keep_default_na=False)[wanted]
+            table["run"] = range(len(table))
+            table.to_csv(tmp_path / folder / name, index=False, lineterminator="\n")
+    before = (tmp_path / "there" / "runs.csv").read_text()
+    command = ["add_results", str(tmp_path / "new"), "--to", str(tmp_path / "there")]
+    monkeypatch.setattr("sys.argv", [*command, "--commit", "abc"])
+    add_results.main()
+    check_runs(tmp_path / "there")
+    assert (tmp_path / "there" / "runs.csv").read_text().startswith(before)
+    added, original = (
+        pd.read_csv(folder / "runs.csv", dtype=str, keep_default_na=False)
+        for folder in (tmp_path / "there", FOLDER)
+    )
+    added, original = added[3:].reset_index(drop=True), original[940:944].reset_index(drop=True)
+    assert list(added.commit) == ["abc"] * 4
+    assert list(added.run) == ["3", "4", "5", "6"]
+    new = ["run", "commit"]
+    pd.testing.assert_frame_equal(added.drop(columns=new), original.drop(columns=new))
 
 
 def test_every_probe_is_of_a_run() -> None:

@@ -39,8 +39,10 @@ GPU_STEPS = {
 }  # fmt: skip
 """Environment steps a second of a pack of `GPU_RUNS`, in float32, and how many runs are half as
 fast as the largest pack would be."""
-IMAGES, TF32 = 0.8, 1.22
-"""A GPU's speed with images, and in TF32, beside that."""
+GPU_IMAGES = 0.27
+"""Microseconds that images add to an environment step on a GPU."""
+TF32 = 1.22
+"""A GPU's speed in TF32, beside that in float32."""
 BONUS = 0.08
 """What every bonus beyond the first adds to a program's time: NovelD beside E3B added 7% to a pack
 of 60 on a GPU (`docs/performance.md`)."""
@@ -99,6 +101,5 @@ def _guess(program: Program, runs: int, platform: str, workers: int) -> Rate:
         return Rate(core * 1e-6 * turns / workers, COMPILE["cpu"])
     steps, half = GPU_STEPS.get(program.architecture, GPU_STEPS["LSTM"])
     speed = steps * (1 + half / GPU_RUNS) * runs / (runs + half)
-    speed *= (IMAGES if images else 1) * (1 if s.precision == "highest" else TF32)
-    speed /= max(1.0, size * s.epochs / 4)
-    return Rate(runs / speed, COMPILE["gpu"])
+    seconds = max(1.0, size * s.epochs / 4) / speed + (GPU_IMAGES * 1e-6 if images else 0)
+    return Rate(runs * seconds / (1 if s.precision == "highest" else TF32), COMPILE["gpu"])
