@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="+", type=int, metavar="RUNS")
     given = parser.parse_args()
     if given.kernels:
-        print("| runs | loop, ms | kernel, ms | largest relative difference |\n|---|---|---|---|")
+        print("| runs | loop, ms | kernel, ms | difference / largest score |\n|---|---|---|---|")
         print(*map(ellipsoids, given.kernels), sep="\n")
         return
     observations = Observations(envs.make(given.environment))

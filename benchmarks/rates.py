@@ -7,6 +7,7 @@ images. CPU time hardly depends on what else the machine does. The table is in `
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import jax
@@ -43,6 +44,7 @@ if __name__ == "__main__":
             step, compiled = microseconds("TinyReproduce", name, settings)
             print(f"{name:14s} {size:6s} {step:7.1f} µs, compiled in {compiled:.0f} s", flush=True)
     for size, settings in (("demo", DEMO), ("study", STUDY)):
-        for name in ("GRU", "Memoryless"):
-            step, _ = microseconds("MysteryPath-Grid", name, settings)
-            print(f"{name:14s} {size:6s} {step:7.1f} µs, images", flush=True)
+        for name, encoder in (("GRU", "cnn"), ("Memoryless", "cnn"), ("GRU", "mlp")):
+            chosen = dataclasses.replace(settings, encoder=encoder)
+            step, _ = microseconds("MysteryPath-Grid", name, chosen)
+            print(f"{name:14s} {size:6s} {step:7.1f} µs, images, {encoder}", flush=True)

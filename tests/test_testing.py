@@ -13,10 +13,13 @@ import pytest
 
 from clew.bonuses import Bonus, Transitions
 from clew.envs import Asked, Latent, Step
+from clew.envs.tiles import Tiles
+from clew.envs.worlds.mystery_path.world import MysteryPath
 from clew.envs.worlds.tiny_reproduce.world import SequenceState, TinyReproduce
 from clew.memory import Architecture
 from clew.memory.architectures.memoryless import Memoryless
 from clew.testing import check_bonus, check_world, memory_laws
+from clew.testing.world_laws import tiles_make_every_image
 
 
 def world(**changes: Any) -> TinyReproduce:
@@ -74,6 +77,26 @@ class Twice(Latent[SequenceState, tuple[()]]):
 def test_worlds(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(AssertionError, match=said):
         check_world(world(**changes))
+
+
+SMALL = MysteryPath(size=3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (Tiles(SMALL.tiles.pictures, 3, SMALL.tiles.shown[:-1]), "59 rows, and must have one for"),
+        (Tiles(SMALL.tiles.pictures + np.uint8(1), 3, SMALL.tiles.shown), "must be blank"),
+        (Tiles(SMALL.tiles.pictures, 3, SMALL.tiles.shown.repeat(2, 1)), "not the sum of its"),
+        (Tiles(SMALL.tiles.pictures, 3, SMALL.tiles.shown[::-1]), "not the sum of its"),
+    ],
+)
+def test_tiles(wrong: Tiles, said: str) -> None:
+    """A row is missing; the first picture is not blank; parts lie on one tile; wrong images."""
+    tiles_make_every_image(SMALL)
+    world = type("Wrong", (MysteryPath,), {"tiles": wrong})(size=3)
+    with pytest.raises(AssertionError, match=said):
+        tiles_make_every_image(world)
 
 
 def test_a_sound_world_breaks_none() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 try:
     from jax.experimental.pallas import triton
@@ -24,9 +25,11 @@ def on_nvidia() -> bool:
     return device.platform == "gpu" and "rocm" not in device.client.platform_version
 
 
-def possible() -> bool:
-    """Whether kernels can be tried at all."""
-    return triton is not None and on_nvidia()
+def possible(width: int, dtype: jnp.dtype) -> bool:
+    """Whether kernels can be tried: they have arrays of these widths, and this device is one for
+    them."""
+    fits = width in (16, 32, 64, 128) and dtype == jnp.float32
+    return fits and triton is not None and on_nvidia()
 
 
 def compiler_params(warps: int) -> Any:

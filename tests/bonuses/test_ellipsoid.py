@@ -53,6 +53,15 @@ def test_a_gpu_can_compile_it(features: int) -> None:
     assert "triton" in traced.lower(lowering_platforms=("cuda",)).as_text()
 
 
+def test_a_device_that_can_has_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its result, not only its compilation."""
+    monkeypatch.setattr(kernels, "on_nvidia", lambda: True)
+    monkeypatch.setattr(ellipsoid, "_compiles", lambda *_: True)
+    monkeypatch.setattr(ellipsoid, "by_kernel", lambda *given: ("the kernel's", *given[4:]))
+    one_run = [x[0] for x in rollouts(jnp.float32)]
+    assert ellipsoid.distances(*one_run, ridge=2.0, count_first=False) == ("the kernel's", 2, False)
+
+
 def test_a_device_that_cannot_is_left_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said once."""
     monkeypatch.setattr(kernels, "on_nvidia", lambda: True)
@@ -71,7 +80,7 @@ def test_a_device_that_cannot_is_left_the_loop(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_other_sizes_are_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "possible", lambda: True)
-    monkeypatch.setattr(ellipsoid, "by_kernel", lambda *_: pytest.fail("a kernel was asked for"))
+    monkeypatch.setattr(kernels, "on_nvidia", lambda: True)
+    monkeypatch.setattr(ellipsoid, "_compiles", lambda *_: pytest.fail("a kernel was asked for"))
     one_run = [x[0] for x in rollouts(jnp.float32, features=48)]
     ellipsoid.distances(*one_run, ridge=1.0, count_first=True)

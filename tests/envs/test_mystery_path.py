@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from clew import envs
 from clew.envs.canvas import GREEN, ORANGE
 from clew.envs.worlds.mystery_path.world import MysteryPath
+from clew.testing.world_laws import tiles_make_every_image
 
 # Figures of the original over 100,000 levels.
 LENGTHS = {7: .042, 8: .139, 9: .217, 10: .209, 11: .183, 12: .128, 13: .067, 14: .011}  # fmt: skip
@@ -123,16 +124,7 @@ def test_small_grids_keep_their_table_with_the_goal_shown() -> None:
     ],
 )
 def test_tiles_make_every_image(options: dict[str, Any]) -> None:
-    """Each shows what is not black, and no tile twice: images are sums of their tiles."""
-    env = make(**options)
-    tiles = env.tiles
-    assert not tiles.pictures[0].any()
-    assert len(tiles.shown) == env.n_symbols
-    some = np.random.default_rng(0).permutation(env.n_symbols)[:2000]
-    shown = tiles.shown[some]
-    np.testing.assert_array_equal(tiles.draw(shown), env.decode(jnp.asarray(some)))
-    parts = np.stack([tiles.draw(part[:, None]) for part in shown.T])
-    np.testing.assert_array_equal(parts.sum(0), tiles.draw(shown))
+    tiles_make_every_image(make(**options))
 
 
 CARDINAL, EGOCENTRIC = make(actions="cardinal"), make(max_steps=1000)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from clew import envs
 from clew.envs.observations import Observations
+from clew.envs.tiles import Tiles
 from clew.learner import tiled
 from clew.learner.encoders import CONVOLUTIONS, FlatMlp, NatureCnn, make_encoder
 from clew.learner.program import Program
@@ -96,11 +97,10 @@ def test_part_by_part_is_image_by_image(name: str, kind: str) -> None:
         np.testing.assert_allclose(a, b, atol=1e-5 * np.abs(b).max())
 
 
-@pytest.mark.parametrize("name", ["neither", "goal"])
-def test_the_table_has_every_symbol(name: str) -> None:
+def test_the_table_has_every_symbol() -> None:
     """What rollouts look up is what minibatches compute."""
     small = Settings(encoder_width=WIDTH, memory_width=8)
-    program = Program.of(envs.make("MysteryPath-Grid", **WORLDS[name]), "RetNet", "none", small)
+    program = Program.of(envs.make("MysteryPath-Grid", **WORLDS["goal"]), "RetNet", "none", small)
     backbone = jax.jit(program.agent)(jax.random.key(0)).actor
     observations, obs = program.observations, some_symbols(program.observations, 16)
 
@@ -111,6 +111,29 @@ def test_the_table_has_every_symbol(name: str) -> None:
 
     for a, b in zip(*map(jax.tree.leaves, both(backbone)), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_a_table_too_long_to_plan_for_is_encoded_by_patches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As it is where the images are not laid out from tiles."""
+    monkeypatch.setattr("clew.envs.observations.MOST_LISTED", 59)
+    asked = "clew.learner.encoders.tiled_patches"
+    monkeypatch.setattr(asked, lambda *_: pytest.fail("a plan was asked for"))
+    observations = Observations(envs.make("MysteryPath-Grid", size=3))  # which has 60
+    assert observations.listed
+    network, table = encoder("cnn", observations), jnp.asarray(observations.table)
+    np.testing.assert_allclose(
+        network.encode_table(observations), network.encode_arrays(table), atol=1e-5
+    )
+
+
+def test_images_without_a_part_have_a_plan() -> None:
+    """Nothing is summed."""
+    tiles = world("goal").env.tiles
+    assert tiles is not None
+    blank = Tiles(tiles.pictures, tiles.across, np.zeros((3, 2), np.int32))
+    assert tiled_patches(blank, 255, CONVOLUTIONS).summed.shape == (3, 3)
 
 
 def test_images_too_many_to_plan_for_are_drawn() -> None:

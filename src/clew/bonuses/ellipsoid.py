@@ -45,8 +45,7 @@ def distances(
     An episode begins where it is the `first` step; `count_first`: then `before` enters C.
     """
     arguments = (roots, before, first, after)
-    features = roots.shape[-1]
-    if features in (16, 32, 64, 128) and roots.dtype == jnp.float32 and kernels.possible():
+    if kernels.possible(roots.shape[-1], roots.dtype):
         shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arguments)
         if _compiles(shapes, ridge, count_first):
             return by_kernel(*arguments, ridge, count_first)

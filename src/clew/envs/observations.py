@@ -53,15 +53,21 @@ class Observations:
     @property
     def listed(self) -> bool:
         """Whether every symbol can be encoded beforehand: from a table, or from tiles."""
+        return self.table is not None or self.planned_tiles is not None
+
+    @property
+    def planned_tiles(self) -> Tiles | None:
+        """What images are laid out from, if these are few enough to plan convolutions for."""
         tiles = self.env.tiles
-        return self.table is not None or (tiles is not None and len(tiles.shown) <= MOST_LISTED)
+        return tiles if tiles is not None and len(tiles.shown) <= MOST_LISTED else None
 
     def arrays(self, obs: Shaped[Array, "*batch"]) -> Float[Array, "*batch *obs"]:
         """Observations as numbers, one by one."""
         return jnp.float32(self.env.decode(obs)) / self.env.obs_high
 
     def flat_table(self, *, linear_first: bool = False) -> Float[Array, "symbol number"]:
-        """All of the table, a row each, for a network; `linear_first` as in `through`."""
+        """All of the table, a row each; with `linear_first`, as in `through`, it may be something
+        that can be multiplied with a matrix, and nothing else."""
         assert self.table is not None
         if linear_first and self.env.tiles is not None:
             return self._from_tiles(self.env.tiles, jnp.arange(len(self.table)))

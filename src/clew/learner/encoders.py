@@ -96,7 +96,7 @@ class NatureCnn(eqx.Module):
 
     def encode_table(self, observations: Observations) -> Float[Array, "symbol width"]:
         """Every symbol; each distinct patch is convolved once."""
-        if observations.table is None or observations.env.tiles is not None:
+        if observations.table is None or observations.planned_tiles is not None:
             return self.encode(observations, jnp.arange(observations.env.n_symbols or 0))
         patches = _patches(observations)
         x = jnp.zeros(())
@@ -114,7 +114,7 @@ class NatureCnn(eqx.Module):
         self, observations: Observations, obs: Shaped[Array, "*any"]
     ) -> Float[Array, "*batch width"]:
         """Any observations; images from tiles as sums of what their parts add."""
-        if observations.env.tiles is None or not observations.listed:
+        if observations.planned_tiles is None:
             return self.encode_arrays(observations.arrays(obs))
         patches = _tiled_patches(observations)
         nothing, rows = patches.encode(self.convolutions, self.out)
@@ -199,6 +199,6 @@ def _patches(observations: Observations) -> Patches:
 
 @cache
 def _tiled_patches(observations: Observations) -> TiledPatches:
-    tiles = observations.env.tiles
+    tiles = observations.planned_tiles
     assert tiles is not None
     return tiled_patches(tiles, observations.env.obs_high, CONVOLUTIONS)

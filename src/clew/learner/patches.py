@@ -1,5 +1,7 @@
 """Convolution over an alphabet of images: every distinct patch once.
 
+For worlds whose images are not laid out from tiles (else `tiled` is faster).
+
 Images of one world repeat themselves: MysteryPath's 364 have 145,600 patches of 8×8 pixels, of
 which 65 differ. A layer's output is a function of its receptive field alone, so each layer is one
 matrix product over its distinct receptive fields, and a gather of known places feeds the next.

@@ -1,4 +1,4 @@
-"""Convolutions over images laid out from tiles, where whole images are too many to encode.
+"""Convolutions over images laid out from tiles: what each part adds is computed once.
 
 MysteryPath with its goal drawn has 8,736 images: an agent and a goal. Convolutions and the linear
 layer after them see an agent or a goal where their receptive field holds one, so
@@ -149,7 +149,7 @@ def _blocks(
 ) -> tuple[Int[np.ndarray, " block"], Int[np.ndarray, "block slot"]]:
     """Slots of the same place in blocks: each block's place, and which slots, −1 for none."""
     order, counts = np.argsort(place, kind="stable"), np.bincount(place)
-    size = min(BLOCK, -(-counts.max() // 32) * 32)
+    size = min(BLOCK, -(-counts.max(initial=1) // 32) * 32)
     blocks = -(-counts // size)
     start = size * np.repeat(np.cumsum(blocks) - blocks, counts)
     rank = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)

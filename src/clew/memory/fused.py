@@ -40,8 +40,7 @@ WARPS = 8
 
 def fits(width: int, rows: int, dtype: jnp.dtype) -> bool:
     """Whether kernels can have these sizes, and this device is one for them."""
-    size = width in (16, 32, 64, 128) and rows % ROWS == 0 and dtype == jnp.float32
-    return size and kernels.possible()
+    return rows % ROWS == 0 and kernels.possible(width, dtype)
 
 
 def asked_precision() -> str | None:

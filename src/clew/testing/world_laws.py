@@ -53,6 +53,19 @@ def observations_stay_in_range(env: Environment) -> None:
     require(inside, f"observations lie in {span}, and must in [0, obs_high={env.obs_high}]")
 
 
+def tiles_make_every_image(env: Environment) -> None:
+    """If images are laid out from tiles, each is the sum of its parts. (Some are looked at.)"""
+    if (tiles := env.tiles) is None:
+        return
+    require(not tiles.pictures[0].any(), "the first of the tiles' pictures must be blank: zeros")
+    rows, symbols = len(tiles.shown), env.n_symbols
+    require(rows == symbols, f"tiles.shown has {rows} rows, and must have one for each symbol")
+    some = np.random.default_rng(0).permutation(rows)[:500]
+    parts = np.stack([tiles.draw(part[:, None]) for part in tiles.shown[some].T])
+    same = np.array_equal(parts.sum(0), env.decode(jnp.asarray(some)))
+    require(same, "an image is not the sum of its parts in tiles.shown, each on a tile of its own")
+
+
 def the_same_key_gives_the_same_episode(env: Environment) -> None:
     """Whatever is computed beside it."""
     keys = jax.random.split(jax.random.key(0), COPIES)
@@ -144,6 +157,7 @@ def latent_and_knowledge_go_along(env: Environment) -> None:
 WORLD_LAWS: tuple[Callable[[Environment], None], ...] = (
     shapes_and_types,
     observations_stay_in_range,
+    tiles_make_every_image,
     the_same_key_gives_the_same_episode,
     episodes_end_within_the_horizon,
     the_next_episode_begins_after_an_end,
