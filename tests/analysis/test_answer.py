@@ -174,6 +174,14 @@ def test_failed_runs_are_said_where_they_would_change_the_answer() -> None:
     assert (same.failed, same.with_failures) == (1, None)
 
 
+def test_an_agent_all_of_whose_runs_failed_leaves_the_control_its_answer() -> None:
+    """Given is asked about where it is alone, as here it is; counted as 0, the other is there."""
+    fine = table(GRU_none=(0.5, 0.02), Given_none=(0.5, 0.02), Given_e3b=(0.9, 0.02))
+    lost = np.where(fine.runs["architecture"] == "GRU", "failed", "finished")
+    (found,) = answers(Statistics(Results.from_frames(fine.runs.assign(status=lost))))
+    assert (found.agent, found.effect.said, found.with_failures) == ("Given", HELPS, None)
+
+
 def test_together_is_not_alone_unless_shown() -> None:
     wide = answer(GRU_none=(0.3, 0.12), GRU_e3b=(0.44, 0.15), Given_none=(0.44, 0.15),
                   Given_e3b=(0.9, 0.05))  # fmt: skip

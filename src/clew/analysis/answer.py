@@ -148,22 +148,29 @@ def of_task(
 
     Curves and probes, which give hints, are those of `statistics`.
     """
-    found = _answers(task, margin, statistics)
+    agents = {bonus: _agents(task, bonus) for bonus in task.bonuses}
+    found = _answers(task, agents, margin, statistics)
     if not task.failed:
         return found
-    filled = _answers(task.with_failures_as_zero(), margin, statistics)
+    filled = _answers(task.with_failures_as_zero(), agents, margin, statistics)
     again = {(a.agent, a.bonus): a for a in filled}
     return [_with_failures(a, task, again[a.agent, a.bonus]) for a in found]
 
 
-def _answers(task: Task, margin: float, statistics: Statistics | None) -> list[Answer]:
+def _answers(
+    task: Task,
+    agents: Mapping[str, tuple[str, ...]],
+    margin: float,
+    statistics: Statistics | None,
+) -> list[Answer]:
+    """About these agents, by bonus."""
     every = [(a, b) for b in task.bonuses for a in task.both(b, task.architectures)]
     effects = [effect(task.arms[a, b], task.arms[a, NONE], margin) for a, b in every]
     corrected = holm([e.p for e in effects])
     return [
         _answer(task, a, b, e.corrected(p), margin, statistics)
         for (a, b), e, p in zip(every, effects, corrected, strict=True)
-        if a in _agents(task, b)
+        if a in agents.get(b, ())
     ]
 
 
