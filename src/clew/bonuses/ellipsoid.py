@@ -23,6 +23,11 @@ from clew import kernels
 Root = Float[Array, "feature feature"]
 """R with C⁻¹ = R Rᵀ."""
 Features = Float[Array, " feature"]
+Roots = Float[Array, "env feature feature"]
+Seen = Float[Array, "time env feature"]
+"""φ of observations."""
+First = Bool[Array, "time env"]
+Scores = Float[Array, "time env"]
 WARPS = 4
 """Of 32 threads, for a kernel's root."""
 
@@ -33,13 +38,8 @@ def empty_root(features: int, ridge: float) -> Root:
 
 
 def distances(
-    roots: Float[Array, "env feature feature"],
-    before: Float[Array, "time env feature"],
-    first: Bool[Array, "time env"],
-    after: Float[Array, "time env feature"],
-    ridge: float,
-    count_first: bool,
-) -> tuple[Float[Array, "env feature feature"], Float[Array, "time env"]]:
+    roots: Roots, before: Seen, first: First, after: Seen, ridge: float, count_first: bool
+) -> tuple[Roots, Scores]:
     """The roots after a rollout, and the score of each `after`.
 
     An episode begins where it is the `first` step; `count_first`: then `before` enters C.
@@ -53,13 +53,8 @@ def distances(
 
 
 def by_loop(
-    roots: Float[Array, "env feature feature"],
-    before: Float[Array, "time env feature"],
-    first: Bool[Array, "time env"],
-    after: Float[Array, "time env feature"],
-    ridge: float,
-    count_first: bool,
-) -> tuple[Float[Array, "env feature feature"], Float[Array, "time env"]]:
+    roots: Roots, before: Seen, first: First, after: Seen, ridge: float, count_first: bool
+) -> tuple[Roots, Scores]:
     """A scan over time."""
 
     def one(
@@ -92,14 +87,14 @@ def _shrink(score: Float[Array, ""]) -> Float[Array, ""]:
 
 
 def by_kernel(
-    roots: Float[Array, "env feature feature"],
-    before: Float[Array, "time env feature"],
-    first: Bool[Array, "time env"],
-    after: Float[Array, "time env feature"],
+    roots: Roots,
+    before: Seen,
+    first: First,
+    after: Seen,
     ridge: float,
     count_first: bool,
     interpret: bool = False,
-) -> tuple[Float[Array, "env feature feature"], Float[Array, "time env"]]:
+) -> tuple[Roots, Scores]:
     """The same; one kernel for each environment. Products are sums of float32."""
     time, _, features = before.shape
     square = (features, features)
