@@ -9,6 +9,7 @@ One thing at a time is changed from TinyReproduce, GRU with E3B under the readin
     python benchmarks/costs.py draw results/costs.csv docs/images/costs.svg
     python benchmarks/costs.py table results/costs.csv
     python benchmarks/costs.py packs results/runs.csv  # what packs of the study made
+    python benchmarks/costs.py hours results/runs.csv  # and how long all of them took
 
 `--lock FILE` lets several processes compile at once and measure one after another.
 """
@@ -170,10 +171,21 @@ def packs(rows: list[dict[str, str]], since: str = "2026-11-18", least: int = 20
     return "\n".join(lines)
 
 
+def hours(rows: list[dict[str, str]]) -> str:
+    """What all GPU runs took, by world: packs, and hours without compilation."""
+    names = ("environment", "architecture", "runs_in_pack", "pack_seconds", "commit", "settings")
+    every = {tuple(row[name] for name in names) for row in rows if "gpu" in row["device"]}
+    spent: dict[str, list[float]] = {}
+    for pack in every:
+        spent.setdefault(pack[0], []).append(float(pack[3]) / 3600)
+    parts = [f"{world} {len(h)} packs, {sum(h):.1f} h" for world, h in sorted(spent.items())]
+    return f"{'; '.join(parts)}; in all {len(every)} packs, {sum(map(sum, spent.values())):.1f} h"
+
+
 def main() -> None:
     description = argparse.RawDescriptionHelpFormatter
     args_of = argparse.ArgumentParser(description=__doc__, formatter_class=description)
-    args_of.add_argument("what", choices=("measure", "draw", "table", "packs"))
+    args_of.add_argument("what", choices=("measure", "draw", "table", "packs", "hours"))
     args_of.add_argument("file", type=Path)
     args_of.add_argument("picture", type=Path, nargs="?")
     for name in ("runs", "width", "chunk", "world"):
@@ -198,8 +210,8 @@ def main() -> None:
         return
     with open(args.file, newline="") as file:
         rows = list(csv.DictReader(file))
-    if args.what in ("table", "packs"):
-        print({"table": table, "packs": packs}[args.what](rows))
+    if says := {"table": table, "packs": packs, "hours": hours}.get(args.what):
+        print(says(rows))
     elif args.picture is None:
         args_of.error("draw needs a picture's path, such as docs/images/costs.svg")
     else:
