@@ -1,5 +1,7 @@
 """Add runs that `reproduce.py --out FOLDER` wrote on another machine to the folder of results.
 
+Or `from_store.py STORE FOLDER`, with what probes found in them.
+
     python benchmarks/add_results.py retnet gru --to results --commit 1a78a3511ea5
 
 They are numbered on from those that are there. `--commit` is for a machine without git, where the
@@ -12,16 +14,19 @@ import argparse
 import csv
 from pathlib import Path
 
-from reproduce import Table, add
+from clew.probes.reproduction import QUANTITIES
+from reproduce import Table, add, append
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def read(folder: Path) -> Table:
     """A line a run, as `reproduce.table` makes it: both tables of a folder."""
-    tables = []
-    for name in ("runs.csv", "curves.csv"):
-        with open(folder / name, newline="") as file:
-            tables.append(list(csv.DictReader(file)))
     rows: Table = []
+    tables = (read_table(folder / name) for name in ("runs.csv", "curves.csv"))
     for run, curve in zip(*tables, strict=True):
         if run.pop("run") != curve.pop("run"):
             raise SystemExit(f"{folder}: runs.csv and curves.csv do not have the same runs")
@@ -35,9 +40,19 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--commit")
     args = parser.parse_args()
-    new = [row for folder in args.folders for row in read(folder)]
-    add(args.to, [{**row, "commit": args.commit or row["commit"]} for row in new])
-    print(f"{len(new)} runs added to {args.to}")
+    runs: Table = []
+    probes: Table = []
+    before = args.to / "runs.csv"
+    first = len(read_table(before)) if before.exists() else 0
+    for folder in args.folders:
+        if (probed := folder / "probes.csv").exists():
+            start = first + len(runs)
+            probes += [{**one, "run": start + int(one["run"])} for one in read_table(probed)]
+        runs += [{**row, "commit": args.commit or row["commit"]} for row in read(folder)]
+    add(args.to, runs)
+    if probes:
+        append(args.to / "probes.csv", ("run", "latent", *QUANTITIES), probes)
+    print(f"{len(runs)} runs added to {args.to}, {len(probes)} probes")
 
 
 if __name__ == "__main__":

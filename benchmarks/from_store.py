@@ -32,6 +32,8 @@ def row(run: RunFolder, config: dict[str, Any]) -> dict[str, object]:
     every = config["settings"]["eval_every"]
     last = max(1, len(curve["success"]) // 5)
     bonus = config["bonus"] != "none"
+    # without a bonus its weight changes nothing
+    knobs = {n: v for n, v in config["knobs"].items() if bonus or n != "bonus_coef"}
     usual_settings = dataclasses.asdict(Settings(**block.get("settings", {})))
     usual_knobs = dataclasses.asdict(Knobs(**block.get("knobs", {})))
     falls = result["events"].index("fall") if "fall" in result["events"] else None
@@ -49,7 +51,7 @@ def row(run: RunFolder, config: dict[str, Any]) -> dict[str, object]:
         "bonus": config["bonus"],
         "bonus_options": changed(config["bonus_options"], {}) if bonus else "",
         "settings": changed(config["settings"], usual_settings),
-        "knobs": changed(config["knobs"], usual_knobs) if bonus else "",
+        "knobs": changed(knobs, usual_knobs),
         "seed": config["seed"],
         "steps": result["steps"],
         "tail_mean": round(result["tail_mean"], 4),

@@ -38,6 +38,8 @@ def test_runs_of_another_machine_are_numbered_on(
             table = pd.read_csv(FOLDER / name, dtype=str, keep_default_na=False)[wanted]
             table["run"] = range(len(table))
             table.to_csv(tmp_path / folder / name, index=False, lineterminator="\n")
+    probes = pd.read_csv(FOLDER / "probes.csv", dtype=str)[:2]
+    probes.assign(run=[0, 2]).to_csv(tmp_path / "new" / "probes.csv", index=False)
     before = (tmp_path / "there" / "runs.csv").read_text()
     command = ["add_results", str(tmp_path / "new"), "--to", str(tmp_path / "there")]
     monkeypatch.setattr("sys.argv", [*command, "--commit", "abc"])
@@ -53,6 +55,8 @@ def test_runs_of_another_machine_are_numbered_on(
     assert list(added.run) == ["3", "4", "5", "6"]
     new = ["run", "commit"]
     pd.testing.assert_frame_equal(added.drop(columns=new), original.drop(columns=new))
+    probed = pd.read_csv(tmp_path / "there" / "probes.csv", dtype=str)
+    pd.testing.assert_frame_equal(probed, probes.assign(run=["3", "5"]), check_dtype=False)
 
 
 def test_every_probe_is_of_a_run() -> None:

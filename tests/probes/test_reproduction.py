@@ -19,6 +19,8 @@ def test_a_store_as_tables_gives_the_same_measurements(probed: Path, tmp_path: P
     stored = measurements(read_all_probes(Store(probed, read_only=True)))
     assert take(probed, tmp_path) > 0
     check_runs(tmp_path)
+    # without a bonus too
+    assert set(pd.read_csv(tmp_path / "runs.csv").knobs) == {"learning_rate=0.003"}
     kept = read_measurements(tmp_path)
     assert len(kept) == len(stored) > 0
     for one, other in zip(kept, stored, strict=True):

@@ -180,6 +180,8 @@ def named_reading(
         and not numbers
     )
     if wide and CONVOLUTIONS not in chosen:
-        chosen.insert(0, "encoder=mlp")
-    texts = (" ".join(options), bonus_options, " ".join(chosen), " ".join(numbers))
-    return (environment, reward, memory, bonus), Reading(*texts, exchanged, of_suite)
+        chosen.append("encoder=mlp")
+    # in whatever order the script that trained it wrote them
+    world, settings, knobs = (" ".join(sorted(each)) for each in (options, chosen, numbers))
+    reading = Reading(world, bonus_options, settings, knobs, exchanged, of_suite)
+    return (environment, reward, memory, bonus), reading
