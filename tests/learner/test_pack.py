@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,30 @@ def test_a_gpu_shared_by_mps_is_warned_of(
     (tmp_path / "control").touch()
     with pytest.warns(UserWarning, match=r"MPS.*one process with large packs"):
         assert execution.gpu_options() == usual
+
+
+def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another thread, for an accelerator, before anything of the pack is computed."""
+    compiled: list[str] = []
+
+    def listen(event: str, duration_secs: float, **about: str | int) -> None:
+        if event.endswith("backend_compile_duration"):
+            compiled.append(threading.current_thread().name)
+
+    pack = dataclasses.replace(pack_of("Memoryless", "none"), executor=Vmapped())
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        ahead = threading.Thread(target=pack.compile_ahead, name="ahead")
+        ahead.start()
+        ahead.join()
+        assert "ahead" in compiled
+        compiled.clear()
+        again = pack_of("Memoryless", "none")
+        state = Vmapped().prepare(again.program, again.runs)
+        Vmapped().advance(again.program, again.runs, state)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    assert compiled == []
 
 
 def test_a_cpu_and_an_accelerator_train_alike(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clew.store import Store
 from clew.suite import find_suite, plan
 from clew.suite.footprint import footprint
-from clew.suite.forecast import Forecast, forecast
+from clew.suite.forecast import Forecast, _PackForecast, _sum, forecast
 from clew.suite.packs import group_by_program
 from clew.suite.planning import preview
 from clew.suite.rates import CPU_MICROSECONDS, GPU_STEPS, guess
@@ -181,3 +181,9 @@ def test_absurd_sizes_are_answered_at_once() -> None:
 def test_it_is_all_plain(finished: Path) -> None:
     found: Forecast = forecast(tiny(), opened(finished))
     json.dumps([found._asdict(), found.total._asdict()])
+
+
+def test_an_accelerator_waits_for_its_first_program_only() -> None:
+    packs = [_PackForecast(["absent"], program, 1, 50.0, 10.0) for program in "aab"]
+    seconds = {of: _sum("", packs, ("finished",), 1, of).seconds for of in ("cpu", "gpu")}
+    assert seconds == {"cpu": 150 + 2 * 10, "gpu": 150 + 10}

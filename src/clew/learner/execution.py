@@ -73,6 +73,10 @@ class Executor(Protocol):
         """Compile `advance` without running it."""
         ...
 
+    def compile_ahead(self, program: Program, runs: RunParams) -> None:
+        """Compile what `prepare` would, in another thread than that which trains another pack."""
+        ...
+
     def close(self) -> None:
         """Let go of whatever it holds besides the state."""
         ...
@@ -100,6 +104,12 @@ class Vmapped:
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
         compile_program(_train_vmapped().lower(program, runs, state), None)
+
+    def compile_ahead(self, program: Program, runs: RunParams) -> None:
+        """What `prepare` would; not where code is foreign, which may not be made for threads."""
+        if description(program) is not None:
+            compile_program(_init_vmapped().lower(program, runs), None)
+            self.compile(program, runs, jax.eval_shape(partial(_init_vmapped(), program), runs))
 
     def close(self) -> None:
         """It holds nothing."""
@@ -134,6 +144,9 @@ class PerCore:
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
         _train_one(program)
+
+    def compile_ahead(self, program: Program, runs: RunParams) -> None:
+        """Nothing: the cores are busy."""
 
     def close(self) -> None:
         """It holds nothing."""

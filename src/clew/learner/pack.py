@@ -105,6 +105,10 @@ class Pack:
         """Compile `advance` without running it."""
         self.executor.compile(self.program, self.runs, state)
 
+    def compile_ahead(self) -> None:
+        """Compile what `prepare` would, if that takes no time from a pack that trains meanwhile."""
+        self.executor.compile_ahead(self.program, self.runs)
+
     def close(self) -> None:
         """Let go of environments that live beside the state; `advance` would begin new ones."""
         self.executor.close()

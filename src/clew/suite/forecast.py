@@ -104,7 +104,7 @@ def forecast(
             found = _foreseen(pack, statuses, left, pace, store)
         tasks.setdefault(world_name(pack.runs[0].config), []).append(found)
     return Forecast(
-        [_sum(name, packs, ended, workers) for name, packs in tasks.items()],
+        [_sum(name, packs, ended, workers, device.platform) for name, packs in tasks.items()],
         device.platform,
         device.device_kind,
         cores(),
@@ -134,17 +134,21 @@ def _foreseen(
     )
 
 
-def _sum(task: str, packs: list[_PackForecast], ended: Iterable[str], workers: int) -> TaskForecast:
+def _sum(
+    task: str, packs: list[_PackForecast], ended: Iterable[str], workers: int, platform: str
+) -> TaskForecast:
     statuses = [status for pack in packs for status in pack.statuses]
     todo = [pack for pack in packs if pack.program is not None]
     of_program: dict[object, list[_PackForecast]] = {}
     for pack in todo:
         of_program.setdefault(pack.program, []).append(pack)
     # every worker compiles what it trains
-    compiled = sum(
+    compiled = [
         max(pack.compile for pack in same) * min(workers, len(same)) / workers
         for same in of_program.values()
-    )
+    ]
+    if platform != "cpu":
+        compiled = [max(compiled, default=0.0)]  # the others while packs train (`clew.suite.ahead`)
     return TaskForecast(
         task,
         runs=len(statuses),
@@ -154,7 +158,7 @@ def _sum(task: str, packs: list[_PackForecast], ended: Iterable[str], workers: i
         packs=len(todo),
         programs=len(of_program),
         steps=sum(pack.steps for pack in todo),
-        seconds=compiled + sum(pack.seconds for pack in todo),
+        seconds=sum(compiled) + sum(pack.seconds for pack in todo),
         bytes=sum(pack.bytes for pack in todo),
     )
 

@@ -46,7 +46,7 @@ TF32 = 1.22
 BONUS = 0.08
 """What every bonus beyond the first adds to a program's time: NovelD beside E3B added 7% to a pack
 of 60 on a GPU (`docs/performance.md`)."""
-COMPILE = {"cpu": 15.0, "gpu": 40.0}
+COMPILE = {"cpu": 15.0, "gpu": 100.0}
 """Seconds for a program."""
 PER_PACK = 0.5
 """Seconds for beginning a pack and writing what came of it."""

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import gc
+import itertools
 import json
 import os
 import socket
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from clew.learner.program_cache import use_program_cache
 from clew.plugins import UserModule, modules_in_use, use_again
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
+from clew.suite.ahead import SOON, Ahead
 from clew.suite.logs import Kind
 from clew.suite.packs import PackSpec
 from clew.suite.planning import SuitePlan, plan
@@ -141,6 +143,7 @@ class _Worker:
     """Names of the packs that it has seen ended."""
     waits: dict[str, str] = dataclasses.field(default_factory=dict)
     """Whom it has said that it waits for, by pack."""
+    ahead: Ahead = dataclasses.field(default_factory=Ahead)
 
     def todo(self) -> list[tuple[PackSpec, PackFolder]]:
         """The packs of the newest revision of the plan that have not ended."""
@@ -173,6 +176,15 @@ class _Worker:
                 break
         return busy
 
+    def compile_next(self, pack: PackSpec) -> None:
+        """The program of the pack that this worker will train after this one, as it seems now."""
+        later = itertools.dropwhile(lambda pair: pair[0] != pack, self.left)
+        for other, folder in itertools.islice(later, 1, None):
+            if not _over(folder) and self.claims.holder(folder.name) is None:
+                if not pack.alike(other) or len(pack.runs) != len(other.runs):
+                    self.ahead.compile(other)
+                return
+
     def say_whom_it_waits_for(self) -> None:
         """Once for every pack and holder."""
         for pack, folder in self.left:
@@ -191,7 +203,21 @@ class _Worker:
         if self.plan.regroup(pack):
             publishing(lease, lambda _: None)(ended(folder.name, "split", pack.periods))
             return
-        watch = publishing(lease, self.watch, [run.name for run in folder.runs])
+        tell = publishing(lease, self.watch, [run.name for run in folder.runs])
+
+        looked = False
+
+        def watch(progress: PackProgress) -> None:
+            nonlocal looked
+            tell(progress)
+            soon = progress.what == "training" and progress.left < SOON
+            if soon and not looked and not self.stop.reason:
+                looked = True
+                self.compile_next(pack)
+
+        if self.ahead.is_compiling(pack):
+            tell(PackProgress(folder.name, "compiling", 0, pack.periods))
+            self.ahead.wait()
         try:
             train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every, self.logs)
             return
