@@ -134,21 +134,21 @@ def curve(
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Loops and kernels side by side, where both were measured."""
-    lines = [
-        "| architecture | runs | loops, M steps/s | kernels | ratio |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    speeds: dict[tuple[str, int], dict[str, float]] = {}
+    """A GPU's speed by architecture and runs, the newest; with the loops beside the kernels."""
+    speeds: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
         if row["device"].startswith("gpu"):
-            key = row["architecture"], int(row["runs"])
-            speeds.setdefault(key, {})[row["recurrence"]] = float(row["steps_per_second"]) / 1e6
-    for (architecture, runs), found in sorted(speeds.items()):
-        if len(found) == 2:
-            loops, kernels = found["loop"], found["kernel"]
-            cells = (f"{loops:.2f}", f"{kernels:.2f}", f"{kernels / loops:.2f}×")
-            lines.append(f"| {architecture} | {runs} | {' | '.join(cells)} |")
+            key = row["architecture"], row["recurrence"]
+            speed = float(row["steps_per_second"]) / 1e6
+            speeds.setdefault(key, {})[int(row["runs"])] = f"{speed:.2f}"
+    runs = sorted({each for found in speeds.values() for each in found})
+    lines = [
+        f"| architecture | {' | '.join(f'{each} runs' for each in runs)} |",
+        f"|---|{'---:|' * len(runs)}",
+    ]
+    for (architecture, recurrence), found in sorted(speeds.items()):
+        name = architecture if recurrence == "kernel" else f"{architecture}, as loops"
+        lines.append(f"| {name} | {' | '.join(found.get(each, '') for each in runs)} |")
     return "\n".join(lines)
 
 

@@ -8,7 +8,14 @@ import pandas as pd
 import pytest
 
 from clew.analysis.reproduction import results_folder
-from clew.probes.reproduction import PUBLISHED, QUANTITIES, evaluate_again, read_measurements
+from clew.analysis.reproduction.trained import SUITE
+from clew.probes.reproduction import (
+    OTHERS,
+    PUBLISHED,
+    QUANTITIES,
+    evaluate_again,
+    read_measurements,
+)
 from clew.probes.stored import measurements, read_all_probes
 from clew.store import Store
 from from_store import take
@@ -21,7 +28,7 @@ def test_a_store_as_tables_gives_the_same_measurements(probed: Path, tmp_path: P
     check_runs(tmp_path)
     # without a bonus too
     assert set(pd.read_csv(tmp_path / "runs.csv").knobs) == {"learning_rate=0.003"}
-    kept = read_measurements(tmp_path)
+    kept = read_measurements(tmp_path)[OTHERS]
     assert len(kept) == len(stored) > 0
     for one, other in zip(kept, stored, strict=True):
         assert one.fields == other.fields
@@ -43,13 +50,20 @@ def test_a_second_store_is_added_after_the_first(probed: Path, tmp_path: Path) -
 
 
 def test_no_probes_no_measurements(tmp_path: Path) -> None:
-    assert read_measurements(tmp_path) == []
+    assert read_measurements(tmp_path) == {SUITE: [], OTHERS: []}
+
+
+def test_agents_of_the_suites_reading_are_kept_apart() -> None:
+    found = read_measurements(results_folder())
+    assert {one.fields["environment"] for one in found[SUITE]} >= {
+        "MysteryPath-Grid[revisit=standing]"
+    }
+    assert all("show_goal" not in str(one.fields["environment"]) for one in found[SUITE])
 
 
 def test_the_studys_predictions_are_evaluated_by_the_agents_of_the_results() -> None:
-    found = {
-        each.prediction.name: each for each in evaluate_again(read_measurements(results_folder()))
-    }
+    measured = read_measurements(results_folder())[OTHERS]
+    found = {each.prediction.name: each for each in evaluate_again(measured)}
     assert found.keys() == PUBLISHED.keys()
     assert not any(each.late for each in found.values())
     # untrained memories hold the cue already, as the study found

@@ -107,17 +107,21 @@ def _predictions() -> Iterator[str]:
     from clew.analysis.reproduction import results_folder
     from clew.probes.reproduction import PUBLISHED, evaluate_again, read_measurements
 
-    measured = read_measurements(results_folder())
-    agents = {tuple(one.fields[name] for name in (*ARM, "seed")) for one in measured}
-    yield (
-        "\nPredictions about what can be decoded from memories (AUC of linear probes), in "
-        f"{len(agents)} agents"
+    found = {name: one for name, one in read_measurements(results_folder()).items() if one}
+    agents = (
+        f"{len({tuple(one.fields[name] for name in (*ARM, 'seed')) for one in measured})} ({name})"
+        for name, measured in found.items()
     )
-    for found in evaluate_again(measured):
-        name = found.prediction.name
-        yield f"{name}, {found.prediction.statement.rstrip('.')}: {found.verdict.upper()}"
-        yield f"    published {PUBLISHED[name]}"
-        yield f"    ours      {found.reason}"
+    yield (
+        "\nPredictions about what can be decoded from memories (AUC of linear probes), by agents: "
+        f"{', '.join(agents)}"
+    )
+    for outcomes in zip(*map(evaluate_again, found.values()), strict=True):
+        prediction = outcomes[0].prediction
+        yield f"{prediction.name}, {prediction.statement}"
+        yield f"    published {PUBLISHED[prediction.name]}"
+        for name, outcome in zip(found, outcomes, strict=True):
+            yield f"    ours      {outcome.verdict.upper()}, {outcome.reason}: {name}"
 
 
 def _where_more_is(trained: Sequence[TrainedArm]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from clew.analysis.reproduction.trained import SUITE, named_reading
 from clew.probes.predictions import (
     Measurement,
     PredictionOutcome,
@@ -27,24 +28,32 @@ PUBLISHED = {
     "P6": "not trustworthy",
 }
 """The study's own outcomes, in its words."""
+OTHERS = "other readings"
+"""Of what the paper leaves open, than that of the suite `paper`."""
 _BEFORE = "2000-01-01T00:00:00+00:00"
 
 
-def read_measurements(folder: Path) -> list[Measurement]:
-    """What was decoded from the agents of a folder of results; of a run probed twice, the last."""
+def read_measurements(folder: Path) -> dict[str, list[Measurement]]:
+    """What was decoded from the agents of a folder of results, by reading: `SUITE` and `OTHERS`.
+
+    Of a run probed twice, the last.
+    """
+    found: dict[str, list[Measurement]] = {SUITE: [], OTHERS: []}
     path = folder / "probes.csv"
     if not path.is_file():
-        return []
+        return found
     runs = pd.read_csv(folder / "runs.csv", keep_default_na=False).set_index("run")
     probes = pd.read_csv(path).drop_duplicates(["run", "latent"], keep="last")
-    found = []
     for probed in probes.to_dict("records"):
         run = runs.loc[probed["run"]]
-        options = dict(pair.split("=") for pair in str(run["environment_options"]).split())
+        world = str(run["environment_options"])
         fields = {name: str(run[name]) for name in ARM}
+        trained = (world, *(str(run[name]) for name in ("bonus_options", "settings", "knobs")))
+        _, reading = named_reading(*fields.values(), *trained)
+        options = dict(pair.split("=") for pair in world.split())
         fields |= {"environment": bracketed(fields["environment"], options)}
         quantities = {name: float(probed[name]) for name in QUANTITIES}
-        found.append(
+        found[SUITE if reading.of_suite else OTHERS].append(
             Measurement(
                 {**fields, "seed": int(run["seed"]), "latent": str(probed["latent"])},
                 {**quantities, "success": float(run["tail_mean"])},

@@ -34,8 +34,8 @@ IMAGE = 1000
 """An observation of so many numbers is one."""
 GPU_RUNS = 180
 GPU_STEPS = {
-    "GRU": (2.5e6, 20), "LSTM": (2.3e6, 24), "GatedDeltaNet": (3.2e6, 24), "RetNet": (4.3e6, 45),
-    "Mamba-2": (2.4e6, 45), "Memoryless": (9.5e6, 100),
+    "GRU": (2.5e6, 20), "LSTM": (2.0e6, 16), "GatedDeltaNet": (2.9e6, 24), "RetNet": (4.3e6, 45),
+    "Mamba-2": (2.2e6, 14), "Memoryless": (9.5e6, 100),
 }  # fmt: skip
 """Environment steps a second of a pack of `GPU_RUNS`, in float32, and how many runs are half as
 fast as the largest pack would be."""
