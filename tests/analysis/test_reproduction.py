@@ -282,7 +282,9 @@ def test_the_command(
     printed = capsys.readouterr().out
     assert re.match(r"Trained with γ and GAE's λ exchanged, .*\d+ of \d+\s+arms", printed, re.S)
     assert "E3B lifts RetNet on MysteryPath: HOLDS" in printed
-    assert "P4, On MemoryS13, the bonus makes the cue more decodable: NOT EVALUABLE" in printed
+    told = " ".join(printed.split())
+    assert "P4, On MemoryS13, the bonus makes the cue more decodable. published not" in told
+    assert "ours NOT EVALUABLE, untrained_auc is 1.000, above 0.9: suite paper" in told
     assert out.stat().st_size > 1000
     assert suffix == ".png" or "three details" in out.read_text(encoding="utf-8")
 

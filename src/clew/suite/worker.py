@@ -124,6 +124,7 @@ def work(
             waited += POLL
     left = sum(not _over(folder) for _, folder in worker.todo())
     packs.clear_superseded()
+    worker.ahead.wait()  # here, where a second Ctrl-C is heard: the process could not end before
     return Outcome(len(packs.packs) - left, left, stop.reason if left else "")
 
 
