@@ -1,6 +1,7 @@
-"""Add runs that `reproduce.py --out FOLDER` wrote on another machine to the folder of results.
+"""Add runs that were trained on another machine to the folder of results.
 
-Or `from_store.py STORE FOLDER`, with what probes found in them.
+`reproduce.py --out FOLDER` or `from_store.py STORE FOLDER` wrote them there, the latter with what
+probes found in them.
 
     python benchmarks/add_results.py retnet gru --to results --commit 1a78a3511ea5
 
@@ -27,9 +28,9 @@ def read(folder: Path) -> Table:
     """A line a run, as `reproduce.table` makes it: both tables of a folder."""
     rows: Table = []
     tables = (read_table(folder / name) for name in ("runs.csv", "curves.csv"))
-    for run, curve in zip(*tables, strict=True):
-        if run.pop("run") != curve.pop("run"):
-            raise SystemExit(f"{folder}: runs.csv and curves.csv do not have the same runs")
+    for number, (run, curve) in enumerate(zip(*tables, strict=True)):
+        if {run.pop("run"), curve.pop("run")} != {str(number)}:
+            raise SystemExit(f"{folder}: runs.csv and curves.csv do not both have the runs 0, 1, …")
         rows.append({**run, **curve})
     return rows
 

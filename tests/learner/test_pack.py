@@ -274,7 +274,7 @@ def test_what_was_compiled_ahead_is_not_compiled_again(monkeypatch: pytest.Monke
     pack = dataclasses.replace(pack_of("Memoryless", "none"), executor=Vmapped())
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
-        ahead = threading.Thread(target=pack.compile_ahead, name="ahead")
+        ahead = threading.Thread(target=pack.ahead(), name="ahead")
         ahead.start()
         ahead.join()
         assert "ahead" in compiled

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import clew.suite.worker as worker
 from clew.learner import Pack
-from clew.store import Store
+from clew.store import CannotRead, Claims, Store
 from clew.suite import PackProgress, plan
+from clew.suite.planning import preview
 from tests.suite.declared import PERIODS, tiny
 from tests.suite.trial import results, trained
 
@@ -17,48 +21,49 @@ from tests.suite.trial import results, trained
 class Compiled:
     """Stands in for the compiler: what it was asked for, in which thread, and how long it takes."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, until: threading.Event | None = None):
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sizes: list[int] = []
         self.threads: set[str] = set()
+        self.begun, self.over = threading.Event(), threading.Event()
 
-        def compile_ahead(pack: Pack) -> None:
-            self.sizes.append(len(pack))
-            self.threads.add(threading.current_thread().name)
-            if until is not None:
-                assert until.wait(60)
+        def ahead(pack: Pack) -> Callable[[], None]:
+            def compiler() -> None:
+                self.sizes.append(len(pack))
+                self.threads.add(threading.current_thread().name)
+                self.begun.set()
+                self.over.wait(60)
 
-        monkeypatch.setattr(Pack, "compile_ahead", compile_ahead)
+            return compiler
+
+        monkeypatch.setattr(Pack, "ahead", ahead)
 
 
 def test_the_next_program_is_compiled_while_a_pack_trains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three runs in packs of two: an accelerator has a program for two runs, and one for one."""
-    over = threading.Event()
-    compiled = Compiled(monkeypatch, over)
-    seen: list[tuple[str, int, list[int]]] = []
+    compiled = Compiled(monkeypatch)
+    store = Store(tmp_path)
+    first, second = (pack.folder(store).name for pack in plan(tiny(seeds=3), store, 2).packs)
+    seen: list[tuple[str, str, int]] = []
 
     def watch(step: PackProgress) -> bool:
-        if len(names) == 2 and step.name == names[1]:
-            over.set()  # its turn has come, and it is still being compiled
-        seen.append((step.what, step.period, list(compiled.sizes)))
+        seen.append((step.name, step.what, step.period))
+        if seen[-1] == (first, "training", 2):
+            assert compiled.begun.wait(60)  # it was asked for after the first period
+        if step.name == second:
+            compiled.over.set()  # its turn has come, and it is still being compiled
         return False
 
-    store = Store(tmp_path)
-    names = [pack.folder(store).name for pack in plan(tiny(seeds=3), store, 2).packs]
     outcome, _ = trained(tiny(seeds=3), tmp_path, until=watch)
     assert outcome == (2, 0, "")
     assert compiled.sizes == [1]
     assert compiled.threads == {"compile ahead"}
-    # asked for after the first period, waited for before the second pack's own compilation
-    first = [(what, period) for what, period, _ in seen]
-    assert first[: PERIODS + 2] == [
-        ("compiling", 0), *(("training", n) for n in range(1, PERIODS + 1)), ("finished", PERIODS)
+    assert [step for step in seen if step[1] != "training"] == [
+        (first, "compiling", 0), (first, "finished", PERIODS),
+        (second, "compiling", 0),  # it waits for the thread
+        (second, "compiling", 0), (second, "finished", PERIODS),
     ]  # fmt: skip
-    assert first[PERIODS + 2 : PERIODS + 4] == [("compiling", 0), ("compiling", 0)]
-    assert {tuple(sizes) for what, period, sizes in seen if (what, period) > ("training", 1)} == {
-        (1,)
-    }
 
 
 def test_a_pack_of_the_same_program_needs_no_compiling(
@@ -81,13 +86,55 @@ def test_what_another_worker_trains_is_not_compiled(
     assert compiled.sizes == []
 
 
-def test_what_cannot_be_compiled_is_reported_when_it_is_its_turn(
+def test_what_goes_wrong_ahead_is_left_for_its_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(pack: Pack) -> None:
-        raise RuntimeError("RESOURCE_EXHAUSTED")
+    raised: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
 
-    monkeypatch.setattr(Pack, "compile_ahead", fail)
+    def fail() -> None:
+        raise RuntimeError("it cannot be compiled")
+
+    monkeypatch.setattr(Pack, "ahead", lambda _: fail)
+    outcome, _ = trained(tiny(seeds=3), tmp_path)
+    assert outcome == (2, 0, "")
+    assert not raised
+
+
+def test_a_look_at_the_next_pack_does_not_fail_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise CannotRead(Path("lease"), OSError("not now"))
+
+    monkeypatch.setattr(Claims, "holder", fail)
+    assert trained(tiny(seeds=3), tmp_path)[0] == (2, 0, "")
+
+
+def test_a_pack_that_does_not_fit_beside_the_compiler_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not split: alone it has the memory."""
+    compiled = Compiled(monkeypatch)
+    real, calls = worker.train_pack, 0
+
+    def train_pack(*arguments: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            return real(*arguments)
+        *_, watch, _, _ = arguments
+        watch(PackProgress("", "training", 1, PERIODS, left=1.0))
+        assert compiled.begun.wait(60)
+        threading.Timer(1.0, compiled.over.set).start()
+        raise MemoryError
+
+    monkeypatch.setattr(worker, "train_pack", train_pack)
     outcome, steps = trained(tiny(seeds=3), tmp_path)
     assert outcome == (2, 0, "")
-    assert [step.what for step in steps].count("finished") == 2
+    assert "split" not in {step.what for step in steps}
+    assert calls == 3
+
+
+def test_on_a_cpu_nothing_is_compiled_ahead() -> None:
+    assert all(pack.pack.ahead() is None for pack in preview(tiny(), None, 2))

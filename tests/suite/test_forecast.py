@@ -183,7 +183,19 @@ def test_it_is_all_plain(finished: Path) -> None:
     json.dumps([found._asdict(), found.total._asdict()])
 
 
-def test_an_accelerator_waits_for_its_first_program_only() -> None:
-    packs = [_PackForecast(["absent"], program, 1, 50.0, 10.0) for program in "aab"]
-    seconds = {of: _sum("", packs, ("finished",), 1, of).seconds for of in ("cpu", "gpu")}
-    assert seconds == {"cpu": 150 + 2 * 10, "gpu": 150 + 10}
+@pytest.mark.parametrize(
+    ("platform", "workers", "compile", "waited"),
+    [
+        ("cpu", 1, 10.0, 3 * 10),
+        ("cpu", 2, 10.0, 3 * 10 / 2 + 10 / 2),  # both compile the program that has two packs
+        ("gpu", 1, 10.0, 10),
+        ("gpu", 1, 70.0, 70 + 2 * (70 - 50)),  # longer than the pack before trains
+        ("gpu", 2, 70.0, 70 + 2 * (70 - 50) / 2),
+    ],
+)
+def test_an_accelerator_compiles_while_it_trains(
+    platform: str, workers: int, compile: float, waited: float
+) -> None:
+    packs = [_PackForecast(["absent"], program, 1, 50.0, compile) for program in "aabc"]
+    found = _sum("", packs, ("finished",), workers, platform)
+    assert found.seconds == 4 * 50 + waited

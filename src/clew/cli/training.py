@@ -24,6 +24,7 @@ from clew.cli.progress import ProgressBars
 from clew.learner.program_cache import use_program_cache
 from clew.store import Store, count, scan
 from clew.suite import PackProgress, Stop, plan, work
+from clew.suite.ahead import compiles_ahead
 from clew.suite.launchers import Resources, WorkerConfig, launcher
 from clew.suite.launchers.local import LocalWorkers
 from clew.suite.launchers.watching import ProgressWatcher
@@ -55,7 +56,12 @@ def train_here(
         say(console, idle)
     bars = ProgressBars(console, packs.periods, as_json)
     stopped, failures = _train(config, store, packs, workers, bars)
-    return _conclude(config, store, bars, stopped, failures, demo)
+    code = _conclude(config, store, bars, stopped, failures, demo)
+    if compiles_ahead():
+        # stopped: nobody wants to wait a minute for the program of the next pack
+        sys.stdout.flush()
+        os._exit(code)
+    return code
 
 
 def train_on_cluster(

@@ -73,8 +73,9 @@ class Executor(Protocol):
         """Compile `advance` without running it."""
         ...
 
-    def compile_ahead(self, program: Program, runs: RunParams) -> None:
-        """Compile what `prepare` would, in another thread than that which trains another pack."""
+    def ahead(self, program: Program, runs: RunParams) -> Callable[[], None] | None:
+        """Compiles what `prepare` would, in a thread while another pack trains; None if it should
+        not be done."""
         ...
 
     def close(self) -> None:
@@ -105,11 +106,17 @@ class Vmapped:
         """Compile `advance` without running it."""
         compile_program(_train_vmapped().lower(program, runs, state), None)
 
-    def compile_ahead(self, program: Program, runs: RunParams) -> None:
-        """What `prepare` would; not where code is foreign, which may not be made for threads."""
-        if description(program) is not None:
-            compile_program(_init_vmapped().lower(program, runs), None)
-            self.compile(program, runs, jax.eval_shape(partial(_init_vmapped(), program), runs))
+    def ahead(self, program: Program, runs: RunParams) -> Callable[[], None] | None:
+        """Compiles what `prepare` would; None where code is foreign, which may not be made for
+        threads."""
+
+        def compiler() -> None:
+            # not by `compile_program`, which keeps what the whole process warns of meanwhile
+            _init_vmapped().lower(program, runs).compile()
+            state = jax.eval_shape(partial(_init_vmapped(), program), runs)
+            _train_vmapped().lower(program, runs, state).compile()
+
+        return None if description(program) is None else compiler
 
     def close(self) -> None:
         """It holds nothing."""
@@ -145,8 +152,8 @@ class PerCore:
         """Compile `advance` without running it."""
         _train_one(program)
 
-    def compile_ahead(self, program: Program, runs: RunParams) -> None:
-        """Nothing: the cores are busy."""
+    def ahead(self, program: Program, runs: RunParams) -> None:
+        """The cores are busy."""
 
     def close(self) -> None:
         """It holds nothing."""

@@ -84,8 +84,8 @@ class Hosted:
         _begin_rollout(program)
         _learn(program)
 
-    def compile_ahead(self, program: Program, runs: RunParams) -> None:
-        """Nothing: the cores are busy stepping environments."""
+    def ahead(self, program: Program, runs: RunParams) -> None:
+        """The cores are busy stepping environments."""
 
     def close(self) -> None:
         """End all environments."""

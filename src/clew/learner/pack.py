@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import jax
@@ -105,9 +105,12 @@ class Pack:
         """Compile `advance` without running it."""
         self.executor.compile(self.program, self.runs, state)
 
-    def compile_ahead(self) -> None:
-        """Compile what `prepare` would, if that takes no time from a pack that trains meanwhile."""
-        self.executor.compile_ahead(self.program, self.runs)
+    def ahead(self) -> Callable[[], None] | None:
+        """Compiles what `prepare` would, to be called in a thread while another pack trains.
+
+        None where that would only take the other's time, or code is not made for threads.
+        """
+        return self.executor.ahead(self.program, self.runs)
 
     def close(self) -> None:
         """Let go of environments that live beside the state; `advance` would begin new ones."""

@@ -29,7 +29,7 @@ PUBLISHED = {
 }
 """The study's own outcomes, in its words."""
 OTHERS = "other readings"
-"""Of what the paper leaves open, than that of the suite `paper`."""
+"""Agents that were trained otherwise than the suite `paper` has it."""
 _BEFORE = "2000-01-01T00:00:00+00:00"
 
 
@@ -48,8 +48,8 @@ def read_measurements(folder: Path) -> dict[str, list[Measurement]]:
         run = runs.loc[probed["run"]]
         world = str(run["environment_options"])
         fields = {name: str(run[name]) for name in ARM}
-        trained = (world, *(str(run[name]) for name in ("bonus_options", "settings", "knobs")))
-        _, reading = named_reading(*fields.values(), *trained)
+        rest = ("environment_options", "bonus_options", "settings", "knobs")
+        _, reading = named_reading(*(str(run[name]) for name in (*ARM, *rest)))
         options = dict(pair.split("=") for pair in world.split())
         fields |= {"environment": bracketed(fields["environment"], options)}
         quantities = {name: float(probed[name]) for name in QUANTITIES}

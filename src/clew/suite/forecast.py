@@ -142,13 +142,13 @@ def _sum(
     of_program: dict[object, list[_PackForecast]] = {}
     for pack in todo:
         of_program.setdefault(pack.program, []).append(pack)
-    # every worker compiles what it trains
-    compiled = [
-        max(pack.compile for pack in same) * min(workers, len(same)) / workers
-        for same in of_program.values()
-    ]
-    if platform != "cpu":
-        compiled = [max(compiled, default=0.0)]  # the others while packs train (`clew.suite.ahead`)
+    if platform == "cpu":  # every worker compiles what it trains
+        compiled = sum(
+            max(pack.compile for pack in same) * min(workers, len(same)) / workers
+            for same in of_program.values()
+        )
+    else:
+        compiled = _waited(todo, workers)
     return TaskForecast(
         task,
         runs=len(statuses),
@@ -158,9 +158,22 @@ def _sum(
         packs=len(todo),
         programs=len(of_program),
         steps=sum(pack.steps for pack in todo),
-        seconds=sum(compiled) + sum(pack.seconds for pack in todo),
+        seconds=compiled + sum(pack.seconds for pack in todo),
         bytes=sum(pack.bytes for pack in todo),
     )
+
+
+def _waited(packs: list[_PackForecast], workers: int) -> float:
+    """For programs, on an accelerator: every worker for its first, and for another as much longer
+    as it takes than the pack before (`clew.suite.ahead`)."""
+    seconds, before = 0.0, None
+    for pack in packs:
+        if before is None:
+            seconds += pack.compile
+        elif pack.program != before.program:
+            seconds += max(0.0, pack.compile - before.seconds) / workers
+        before = pack
+    return seconds
 
 
 class _Pace:

@@ -50,6 +50,10 @@ class PackSpec(NamedTuple):
         mine, theirs = self.runs[0], other.runs[0]
         return self.bonuses == other.bonuses and program_key(mine) == program_key(theirs)
 
+    def same_program(self, other: PackSpec) -> bool:
+        """Whether an accelerator has one program for both: it is compiled for a number of runs."""
+        return len(self.runs) == len(other.runs) and self.alike(other)
+
     def folder(self, store: Store) -> PackFolder:
         """Where its checkpoints and results are."""
         # a pack in a program with one bonus is named by its runs alone, as it always was

@@ -68,7 +68,7 @@ class PackProgress(NamedTuple):
     success: float = UNKNOWN
     """Mean over runs at the last evaluation; NaN before the first."""
     compiled: float = 0.0
-    """Seconds that compilation took."""
+    """Seconds that training waited for its program to be compiled."""
     left: float = UNKNOWN
     """Seconds that its other periods will take at this pace; NaN before the first."""
     holder: str = ""

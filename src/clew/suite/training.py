@@ -106,7 +106,7 @@ def _write(
     lease: Lease,
     compiled: float,
 ) -> None:
-    # "seconds" is the run's share of the pack's training, "compiled" is the whole program's
+    # "seconds" is the run's share of the pack's training, "compiled" what the pack waited for
     times = {"seconds": history.seconds / len(pack), "compiled": compiled}
     about = {**provenance(), "pack": folder.name, "runs": len(pack), **times}
     weights = to_arrays(state)

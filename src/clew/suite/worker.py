@@ -124,7 +124,6 @@ def work(
             waited += POLL
     left = sum(not _over(folder) for _, folder in worker.todo())
     packs.clear_superseded()
-    worker.ahead.wait()  # here, where a second Ctrl-C is heard: the process could not end before
     return Outcome(len(packs.packs) - left, left, stop.reason if left else "")
 
 
@@ -182,7 +181,7 @@ class _Worker:
         later = itertools.dropwhile(lambda pair: pair[0] != pack, self.left)
         for other, folder in itertools.islice(later, 1, None):
             if not _over(folder) and self.claims.holder(folder.name) is None:
-                if not pack.alike(other) or len(pack.runs) != len(other.runs):
+                if not pack.same_program(other):
                     self.ahead.compile(other)
                 return
 
@@ -214,7 +213,8 @@ class _Worker:
             soon = progress.what == "training" and progress.left < SOON
             if soon and not looked and not self.stop.reason:
                 looked = True
-                self.compile_next(pack)
+                with contextlib.suppress(Exception):  # this pack is sound, whatever the next one is
+                    self.compile_next(pack)
 
         if self.ahead.is_compiling(pack):
             tell(PackProgress(folder.name, "compiling", 0, pack.periods))
@@ -227,11 +227,16 @@ class _Worker:
         except (BadInput, OSError):
             raise  # not the run's fault: a full disk, a wrong checkpoint
         except Exception as error:
+            beside_compiler = self.ahead.busy
             reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
             told = "".join(traceback.format_exception(error))
             too_large = is_out_of_memory(error)
         gc.collect()  # outside `except`: the error no longer keeps arrays on the device alive
         with contextlib.suppress(LeaseLost):
+            if too_large and beside_compiler:
+                # compiling takes memory too: it is tried again, without, before it is split
+                self.ahead.wait()
+                return
             if too_large and len(pack.runs) > 1:
                 lease.confirm()
                 self.plan.split(pack)
