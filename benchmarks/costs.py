@@ -143,7 +143,7 @@ def table(rows: list[dict[str, str]]) -> str:
             speeds.setdefault(key, {})[int(row["runs"])] = f"{speed:.2f}"
     runs = sorted({each for found in speeds.values() for each in found})
     lines = [
-        f"| architecture | {' | '.join(f'{each} runs' for each in runs)} |",
+        f"| architecture, runs | {' | '.join(map(str, runs))} |",
         f"|---|{'---:|' * len(runs)}",
     ]
     for (architecture, recurrence), found in sorted(speeds.items()):

@@ -108,6 +108,8 @@ def _predictions() -> Iterator[str]:
     from clew.probes.reproduction import PUBLISHED, evaluate_again, read_measurements
 
     found = {name: one for name, one in read_measurements(results_folder()).items() if one}
+    if not found:
+        return
     agents = (
         f"{len({tuple(one.fields[name] for name in (*ARM, 'seed')) for one in measured})} ({name})"
         for name, measured in found.items()

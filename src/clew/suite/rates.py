@@ -44,8 +44,8 @@ GPU_IMAGES = 0.27
 TF32 = 1.22
 """A GPU's speed in TF32, beside that in float32."""
 BONUS = 0.08
-"""What every bonus beyond the first adds to a program's time: NovelD beside E3B added 7% to a pack
-of 60 on a GPU (`docs/performance.md`)."""
+"""What every bonus beyond the first adds to a program's time: NovelD beside E3B added 1 to 7% to
+packs of 60 on a GPU."""
 COMPILE = {"cpu": 15.0, "gpu": 100.0}
 """Seconds for a program."""
 PER_PACK = 0.5
