@@ -115,8 +115,8 @@ def _predictions() -> Iterator[str]:
         for name, measured in found.items()
     )
     yield (
-        "\nPredictions about what can be decoded from memories (AUC of linear probes), by agents: "
-        f"{', '.join(agents)}"
+        "\nPredictions about what can be decoded from memories (AUC of linear probes); "
+        f"agents probed: {', '.join(agents)}"
     )
     for outcomes in zip(*map(evaluate_again, found.values()), strict=True):
         prediction = outcomes[0].prediction
