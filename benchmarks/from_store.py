@@ -50,7 +50,9 @@ def row(run: RunFolder, config: dict[str, Any]) -> dict[str, object]:
         "architecture": config["architecture"],
         "bonus": config["bonus"],
         "bonus_options": changed(config["bonus_options"], {}) if bonus else "",
-        "settings": changed(config["settings"], usual_settings),
+        "settings": changed(
+            {**config["settings"], **config["architecture_options"]}, usual_settings
+        ),
         "knobs": changed(knobs, usual_knobs),
         "seed": config["seed"],
         "steps": result["steps"],

@@ -86,6 +86,7 @@ def train(args: argparse.Namespace, architecture: str) -> Table:
         architecture,
         OneOf.of(parts),
         Settings(**{**block.get("settings", {}), **options(args.settings)}),
+        memory_options(args, architecture),
     )
     knobs = Knobs(**{**block.get("knobs", {}), **options(args.knobs)})
     arms, runs = [], []
@@ -108,6 +109,11 @@ def bonus_options(args: argparse.Namespace, text: str) -> dict[str, object]:
     if name == "none":
         return {}
     return {**args.of_suite.get(name, {}), **options([*args.bonus_options, *own])}
+
+
+def memory_options(args: argparse.Namespace, architecture: str) -> dict[str, object]:
+    """Of an architecture: the suite's, then those that were asked for."""
+    return {**args.of_memories.get(architecture, {}), **options(args.architecture_options)}
 
 
 def record(
@@ -160,6 +166,7 @@ def table(
         falls = program.env.event_names.index("fall")
         late["late_falls"] = evaluations.events[:, -last:, falls]
     about = provenance()
+    of_memory = changed(memory_options(args, architecture), {}).split()
     return [
         {
             "date": datetime.date.today().isoformat(),
@@ -172,7 +179,7 @@ def table(
             "architecture": architecture,
             "bonus": arm.bonus,
             "bonus_options": arm.bonus_options,
-            "settings": " ".join(args.settings),
+            "settings": " ".join(args.settings + of_memory),
             "knobs": arm.knobs,
             "seed": arm.seed,
             "steps": settings.period * periods,
@@ -249,12 +256,12 @@ def with_shared(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument("--environment-options", nargs="*", default=[])
     parser.add_argument("--settings", nargs="*", default=[], help="such as truncation=end")
     parser.add_argument("--out", type=Path, help="folder of results to add to")
+    parser.set_defaults(of_suite={}, of_memories={}, architecture_options=[])
     return parser
 
 
 def as_in_suite(args: argparse.Namespace) -> None:
     """What the suite has otherwise than the study's tables, before what was asked for."""
-    args.of_suite = {}
     if args.suite is None:
         return
     usual, blocks = STUDY[args.environment], find_suite(args.suite).blocks
@@ -272,7 +279,7 @@ def as_in_suite(args: argparse.Namespace) -> None:
         asked = options(getattr(args, name))
         kept = [word for word in text.split() if word.partition("=")[0] not in asked]
         setattr(args, name, [*kept, *getattr(args, name)])
-    args.of_suite = block.bonus_options
+    args.of_suite, args.of_memories = block.bonus_options, block.architecture_options
 
 
 def main() -> None:
@@ -281,6 +288,7 @@ def main() -> None:
     args_of.add_argument("environment", choices=STUDY)
     args_of.add_argument("rewards", nargs="+")
     args_of.add_argument("--architectures", nargs="+", default=list(memory.names()))
+    args_of.add_argument("--architecture-options", nargs="*", default=[], help="such as heads=8")
     args_of.add_argument("--bonuses", nargs="+", default=["none"])
     args_of.add_argument("--bonus-options", nargs="*", default=[], help="of all, such as layers=2")
     args_of.add_argument("--knobs", nargs="*", default=[], help="such as learning_rate=1e-3")

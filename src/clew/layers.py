@@ -10,6 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 xavier = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2)
+xavier_normal = jax.nn.initializers.variance_scaling(
+    1.0, "fan_avg", "normal", in_axis=-1, out_axis=-2
+)
 
 
 def orthogonal(key: PRNGKeyArray, rows: int, columns: int, gain: float = 1.0) -> Array:

@@ -165,6 +165,24 @@ def test_a_reading_does_not_depend_on_the_order_in_which_it_was_written() -> Non
     assert len({named_reading(*arm, " ".join(each), "gamma=0.95") for each in orders}) == 1
 
 
+def test_options_of_a_memory_are_part_of_its_reading() -> None:
+    args = argparse.Namespace(environment="TinyReproduce", suite="paper")
+    args.environment_options, args.settings, args.knobs = [], [], []
+    args.architecture_options = ["study_code=true"]
+    reproduce.as_in_suite(args)
+    own = reproduce.changed(reproduce.memory_options(args, "RetNet"), {})
+    settings, knobs = " ".join(args.settings), " ".join(args.knobs)
+
+    def text(settings: str) -> str:
+        return str(
+            named_reading("TinyReproduce", "sparse", "RetNet", "none", "", "", settings, knobs)[1]
+        )
+
+    assert text(settings) == "suite paper"
+    assert text(f"{settings} {own}") != "suite paper"
+    assert "study_code=true" in text(f"{settings} {own}")
+
+
 def test_values_exchanged_in_another_world_are_not_the_suites() -> None:
     shared = ("gae_lambda=0.995 target_kl=1e9 truncation=end critic_width=256", "gamma=0.95")
     arm = ("sparse", "GRU", "none", "", "")

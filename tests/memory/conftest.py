@@ -16,6 +16,9 @@ OPTIONS: dict[str, dict[str, object]] = {
     "LSTM, plain": {"norm": False},
     "RetNet, full block": {"full_block": True},
     "GatedDeltaNet, full block": {"full_block": True},
+    "RetNet, study code": {"study_code": True},
+    "GatedDeltaNet, study code": {"study_code": True},
+    "Mamba-2, study code": {"study_code": True},
 }
 SMALL: dict[str, dict[str, object]] = {
     "Mamba-2": {"states": 6},

@@ -9,9 +9,16 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear
 from clew.memory.base import Architecture, Output, Outputs, Recurrent, Reset, Resets
+from clew.validate import BadInput
 
 S = TypeVar("S")
 X = TypeVar("X")
+
+
+def only_without_block(study_code: bool) -> None:
+    """The study's code has no full blocks."""
+    if study_code:
+        raise BadInput("study_code=True is for the study's own cell; leave out full_block")
 
 
 class ResidualBlock(Architecture[S, tuple[Float[Array, "*time width"], X]], Generic[S, X]):

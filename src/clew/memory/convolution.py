@@ -19,8 +19,17 @@ class ShortConvolution(eqx.Module):
     weight: Float[Array, "channel tap"]
     bias: Float[Array, " channel"] | None
 
-    def __init__(self, channels: int, taps: int = 4, *, bias: bool, key: PRNGKeyArray):
-        self.weight = uniform(key, (channels, taps), taps**-0.5)
+    def __init__(
+        self,
+        channels: int,
+        taps: int = 4,
+        *,
+        bias: bool,
+        normal: bool = False,
+        key: PRNGKeyArray,
+    ):
+        shape, size = (channels, taps), taps**-0.5
+        self.weight = size * jax.random.normal(key, shape) if normal else uniform(key, shape, size)
         self.bias = jnp.zeros(channels) if bias else None
 
     def initial_window(self) -> Window:

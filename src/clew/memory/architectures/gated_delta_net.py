@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from clew.layers import LayerNorm, Linear, linear, orthogonal, unit
+from clew.layers import LayerNorm, Linear, orthogonal, unit, xavier, xavier_normal
 from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
+from clew.memory.block import only_without_block
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
 from clew.memory.fused import Parts, Product
 from clew.memory.recurrence import MatVec, matvec, recur, recur_batch
@@ -27,6 +28,7 @@ def make_gated_delta_net(
     assoc_size: int = 64,
     heads: int = 2,
     full_block: bool = False,
+    study_code: bool = False,
     key: PRNGKeyArray,
 ) -> Architecture:
     """Associative memory that corrects what it stored, and forgets.
@@ -37,12 +39,15 @@ def make_gated_delta_net(
         assoc_size: Size of keys and values.
         heads: Heads of the full block; without it there is one.
         full_block: The whole block of its own paper (Yang et al. 2024).
+        study_code: Starts as in public code of the study's authors: normal weights, α the same
+            for all inputs, and β nearly so.
     """
     whole_number("assoc_size", assoc_size, 1)
     whole_number("heads", heads, 1)
     if full_block:
+        only_without_block(study_code)
         return GatedDeltaBlock(in_size, width, heads=heads, head_size=assoc_size, key=key)
-    return GatedDeltaNet(in_size, width, assoc_size=assoc_size, key=key)
+    return GatedDeltaNet(in_size, width, assoc_size=assoc_size, study_code=study_code, key=key)
 
 
 class DeltaNetState(NamedTuple):
@@ -82,15 +87,17 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
     assoc_size: int = eqx.field(static=True)
     parallel = True  # the associative memory is parallel; the tanh recurrence cannot be
 
-    def __init__(self, in_size: int, width: int, *, assoc_size: int, key: PRNGKeyArray):
+    def __init__(
+        self, in_size: int, width: int, *, assoc_size: int, study_code: bool, key: PRNGKeyArray
+    ):
         self.in_size, self.width, self.assoc_size = in_size, width, assoc_size
         keys = jax.random.split(key, 5)
-        self.qkv = linear(keys[0], 3 * assoc_size, in_size)
-        self.gates = Linear(linear(keys[1], 2, in_size).weight, jnp.array([4.0, 0.0]))
-        self.of_input = linear(keys[2], width, in_size, bias=True)
-        self.of_state = Linear(orthogonal(keys[3], width, width))
+        start = _normal if study_code else _spread
+        qkv, gates, of_input, of_state, of_read = start(keys, in_size, width, assoc_size)
+        self.qkv, self.gates = Linear(qkv), Linear(gates, jnp.array([4.0, 0.0]))
+        self.of_input = Linear(of_input, jnp.zeros(width))
+        self.of_state, self.of_read = Linear(of_state), Linear(of_read)
         self.read_norm = LayerNorm(assoc_size)
-        self.of_read = linear(keys[4], width, assoc_size)
 
     def initial_state(self) -> DeltaNetState:
         """M = 0, h = 0."""
@@ -142,6 +149,30 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
         self, drive: Float[Array, "*time width"], read: Float[Array, "*time value"]
     ) -> Float[Array, "*time width"]:
         return drive + self.of_read(self.read_norm(read))
+
+
+def _spread(keys: PRNGKeyArray, in_size: int, width: int, size: int) -> list[Array]:
+    """Weights, Xavier-uniform; the recurrent ones orthogonal."""
+    return [
+        xavier(keys[0], (3 * size, in_size)),
+        xavier(keys[1], (2, in_size)),
+        xavier(keys[2], (width, in_size)),
+        orthogonal(keys[3], width, width),
+        xavier(keys[4], (width, size)),
+    ]
+
+
+def _normal(keys: PRNGKeyArray, in_size: int, width: int, size: int) -> list[Array]:
+    """Weights as in the authors' code, Xavier-normal."""
+    qkv = [xavier_normal(key, (size, in_size)) for key in jax.random.split(keys[0], 3)]
+    beta = 0.1 * xavier_normal(keys[1], (1, in_size))
+    return [
+        jnp.concatenate(qkv),
+        jnp.concatenate((jnp.zeros_like(beta), beta)),
+        xavier_normal(keys[2], (width, in_size)),
+        xavier_normal(keys[3], (width, width)),
+        xavier_normal(keys[4], (width, size)),
+    ]
 
 
 def _advance(

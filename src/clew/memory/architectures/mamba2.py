@@ -51,12 +51,23 @@ class Mixer(Recurrent[MambaState, Projected]):
     heads: int = eqx.field(static=True)
     states: int = eqx.field(static=True)
 
-    def __init__(self, width: int, *, heads: int, states: int, expand: int, key: PRNGKeyArray):
+    def __init__(
+        self,
+        width: int,
+        *,
+        heads: int,
+        states: int,
+        expand: int,
+        study_code: bool = False,
+        key: PRNGKeyArray,
+    ):
         self.heads, self.states = heads, states
         inner = expand * width
         keys = jax.random.split(key, 4)
         self.enter = linear(keys[0], 2 * inner + 2 * states + heads, width)
-        self.convolution = ShortConvolution(inner + 2 * states, bias=True, key=keys[1])
+        self.convolution = ShortConvolution(
+            inner + 2 * states, bias=not study_code, normal=study_code, key=keys[1]
+        )
         self.log_rate, self.dt_bias = decay_rates(keys[2], heads)
         self.skip, self.gain = jnp.ones(heads), jnp.ones(inner)
         self.out = linear(keys[3], width, inner)
@@ -126,6 +137,8 @@ class Mamba2(ResidualBlock[MambaState, Projected]):
         heads: Heads; a divisor of `expand` times the memory's width.
         states: Rows of each head's state.
         expand: How many times wider than the memory the inner layer is.
+        study_code: As public code of the study's authors has it: no biases of W and of the
+            convolution, whose weights start normal.
     """
 
     mixer: Mixer
@@ -138,14 +151,22 @@ class Mamba2(ResidualBlock[MambaState, Projected]):
         heads: int = 4,
         states: int = 64,
         expand: int = 2,
+        study_code: bool = False,
         key: PRNGKeyArray,
     ):
         whole_number("states", states, 1)
         whole_number("expand", expand, 1)
         divides("heads", heads, "expand × width", expand * width)
         enter_key, mixer_key = jax.random.split(key)
-        super().__init__(in_size, width, key=enter_key)
-        self.mixer = Mixer(width, heads=heads, states=states, expand=expand, key=mixer_key)
+        super().__init__(in_size, width, bias=not study_code, key=enter_key)
+        self.mixer = Mixer(
+            width,
+            heads=heads,
+            states=states,
+            expand=expand,
+            study_code=study_code,
+            key=mixer_key,
+        )
 
     @property
     def layer(self) -> Mixer:

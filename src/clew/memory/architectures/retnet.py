@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from clew.layers import LayerNorm, Linear, linear
 from clew.memory.architectures.retnet_block import RetNetBlock, log_decay
 from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
+from clew.memory.block import only_without_block
 from clew.memory.chunkwise import attention_by_head, in_chunks
 from clew.memory.registry import register
 from clew.validate import divides
@@ -21,7 +22,13 @@ Projected = list[Float[Array, "*time head size"]]
 
 @register("RetNet")
 def make_retnet(
-    in_size: int, width: int, *, heads: int = 4, full_block: bool = False, key: PRNGKeyArray
+    in_size: int,
+    width: int,
+    *,
+    heads: int = 4,
+    full_block: bool = False,
+    study_code: bool = False,
+    key: PRNGKeyArray,
 ) -> Architecture:
     """Retention: key-value pairs in a sum that decays at fixed rates.
 
@@ -30,9 +37,14 @@ def make_retnet(
     Args:
         heads: Heads; each decays at a rate of its own. A divisor of the memory's width.
         full_block: The whole block of RetNet's own paper.
+        study_code: As public code of the study's authors has it: without the bias b, and with
+            keys that are not divided by √d.
     """
     divides("heads", heads, "width", width)
-    return (RetNetBlock if full_block else RetNet)(in_size, width, heads=heads, key=key)
+    if full_block:
+        only_without_block(study_code)
+        return RetNetBlock(in_size, width, heads=heads, key=key)
+    return RetNet(in_size, width, heads=heads, study_code=study_code, key=key)
 
 
 class RetNet(Architecture[State, Projected]):
@@ -49,14 +61,18 @@ class RetNet(Architecture[State, Projected]):
     out: Linear
     out_norm: LayerNorm
     heads: int = eqx.field(static=True)
+    key_scale: float = eqx.field(static=True)
     parallel = True
 
-    def __init__(self, in_size: int, width: int, *, heads: int, key: PRNGKeyArray):
+    def __init__(
+        self, in_size: int, width: int, *, heads: int, study_code: bool, key: PRNGKeyArray
+    ):
         self.in_size, self.width, self.heads = in_size, width, heads
+        self.key_scale = 1.0 if study_code else (width // heads) ** -0.5
         qkv_key, out_key = jax.random.split(key)
         self.norm = LayerNorm(in_size)
         self.qkv = linear(qkv_key, 3 * width, in_size)
-        self.out = linear(out_key, width, width, bias=True)
+        self.out = linear(out_key, width, width, bias=not study_code)
         self.out_norm = LayerNorm(width)
 
     def initial_state(self) -> State:
@@ -67,7 +83,7 @@ class RetNet(Architecture[State, Projected]):
     def read(self, x: Float[Array, "*time in"]) -> Projected:
         """Query, key and value."""
         q, k, v = jnp.split(self.qkv(self.norm(x)), 3, -1)
-        k = k * (self.width // self.heads) ** -0.5
+        k = k * self.key_scale
         return [part.reshape(*part.shape[:-1], self.heads, -1) for part in (q, k, v)]
 
     def step(self, state: State, x: Projected, reset: Reset) -> tuple[State, Output]:
