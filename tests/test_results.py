@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import add_results
+import missing
 from clew.metrics import tail_mean
+from clew.suite import find_suite, read_suite
 
 FOLDER = Path(__file__).parent.parent / "results"
 
@@ -64,3 +69,40 @@ def test_every_probe_is_of_a_run() -> None:
     assert set(probes.run) <= set(runs.run)
     aucs = probes[["auc", "observation_auc", "untrained_auc"]].to_numpy()
     assert ((aucs >= 0) & (aucs <= 1)).all()
+
+
+def test_what_is_missing_is_the_rest_of_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["missing", str(FOLDER)])
+    missing.main()
+    (tmp_path / "rest.toml").write_text(capsys.readouterr().out)
+    rest, whole = set(read_suite(tmp_path / "rest.toml").runs()), set(find_suite("paper").runs())
+    have = missing.trained(FOLDER)
+    assert rest < whole
+    assert len(whole) - len(rest) == sum(map(len, have.values()))
+    for run in whole - rest:
+        environment = run.environment + "[view=7]" * (("view", 7) in run.environment_options)
+        assert run.seed in have[environment, run.reward, run.architecture, run.bonus]
+
+
+def test_only_what_fits_is_declared() -> None:
+    packs = list(missing.missing({}))
+    assert sum(pack.runs for pack in packs) == find_suite("paper").size == 1800
+    first = packs[0].compile + packs[0].seconds
+    assert list(missing.within(packs, first - 1)) == []
+    assert list(missing.within(packs, first + packs[1].seconds)) == packs[:2]
+
+
+@given(st.lists(st.frozensets(st.integers(0, 2)), min_size=6, max_size=6))
+def test_rectangles_have_every_arm_once(seeds: list[frozenset[int]]) -> None:
+    rewards, bonuses = ("r", "s"), ("a", "b", "c")
+    arms = list(itertools.product(rewards, bonuses))
+    wanted = {arm: tuple(sorted(some)) for arm, some in zip(arms, seeds, strict=True)}
+    found = [
+        (arm, seed)
+        for some, others, numbers in missing.rectangles(wanted, rewards, bonuses)
+        for arm in itertools.product(some, others)
+        for seed in numbers
+    ]
+    assert sorted(found) == sorted((arm, seed) for arm in arms for seed in wanted[arm])
