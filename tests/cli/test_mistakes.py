@@ -89,6 +89,8 @@ MISTAKES = {
     f"{TRAIN} --knobs.gama 1": "clew train has no flag '--knobs.gama' .*did you mean '--knobs.gam",
     f"{TRAIN} --device gpu": "clew train has no flag '--device': jax takes a GPU if it finds one",
     "run demo extra": "clew run does not know what to do with 'extra'; see",
+    "classify TMaze length=5": ".* know what to do with 'length=5'; options follow --options; see",
+    f"{TRAIN} k=5": ".*; options follow --environment-options or --architecture-options or --",
     "run demo --pack-size": "--pack-size needs a value; see",
     "run demo --on mars": "--on='mars' is not valid; choose 'local', 'slurm' or 'ray'",
     "run demo --sbatch account": "--sbatch needs pairs, NAME VALUE; see",

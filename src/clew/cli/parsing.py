@@ -151,7 +151,10 @@ def _sentence(command: Command, box: str, prog: str) -> str:
         *more, last = missing or ["another argument"]
         return f"{prog} needs {' and '.join(filter(None, (', '.join(more), last)))}{see}"
     if found := re.fullmatch(r"Unrecognized options: (.*)", said):
-        return f"{prog} does not know what to do with {found[1]!r}{see}"
+        pairs = re.fullmatch(r"\w+=\S+(, \w+=\S+)*", found[1])
+        those = [each for each in flags(command) if pairs and each.endswith("options")]
+        mean = f"; options follow {' or '.join(those)}" if those else ""
+        return f"{prog} does not know what to do with {found[1]!r}{mean}{see}"
     if said.endswith("Failed to parse key-value pairs!"):
         return f"{said.split(':')[0].split()[-1]} needs pairs, NAME VALUE{see}"
     if found := re.fullmatch(r"Missing value for argument '(.*)'\. .*", said):
