@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import re
 import statistics
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,12 @@ from scipy import stats
 
 import reproduce
 from clew.analysis.figures.reproduction import _columns
-from clew.analysis.report.comparison import _as_published, published_summaries
+from clew.analysis.report.comparison import (
+    ArmSummary,
+    _as_published,
+    mean_difference,
+    published_summaries,
+)
 from clew.analysis.reproduction import (
     CLAIMS,
     Claim,
@@ -26,6 +32,7 @@ from clew.analysis.reproduction import (
     read_trained,
     results_folder,
     tables,
+    together,
 )
 from clew.analysis.reproduction.trained import Reading, named_reading
 from clew.analysis.stats.intervals import Interval
@@ -87,7 +94,7 @@ def test_controls_stand_apart_from_what_was_published(
     published = published_summaries()
     controls = [each for each in trained if each.arm not in published]
     assert {each.arm[2] for each in controls} == {"Given"}
-    (_, arms, _, _) = tables(trained)
+    arms = tables(trained)[1]
     assert [row[-1].text for row in arms.rows].count("not in the paper") == len(controls)
     report(Path("paper"))
     first, _, last = capsys.readouterr().out.partition("Controls that the paper does not have")
@@ -258,10 +265,51 @@ def test_what_was_not_trained_is_said(trained: list[TrainedArm]) -> None:
     none = judge(CLAIMS[0], [], published_summaries())
     assert none.in_words == "NOT TRAINED YET AS IN SUITE PAPER"
     assert f"{len(CLAIMS)} are not trained yet" in overview([])[0]
-    claims, arms, _, readings = tables(trained)
+    claims, arms, _, _, readings = tables(trained)
     assert len(claims.rows) >= len(CLAIMS)
     assert len(arms.rows) == len(trained)
     assert readings.rows
+
+
+def test_arms_whose_seeds_were_printed_are_summarised_by_them() -> None:
+    with resources.files("clew.analysis.published").joinpath("seed_vectors.csv").open() as file:
+        wanted = {"environment": "mystery_path", "architecture": "RetNet", "bonus": "e3b"}
+        seeds = [
+            float(row["tail_mean"])
+            for row in csv.DictReader(file)
+            if all(row[name] == value for name, value in wanted.items())
+        ]
+    found = published_summaries()
+    assert found[ARM].mean == pytest.approx(statistics.mean(seeds))
+    assert found[ARM].std == pytest.approx(statistics.stdev(seeds))
+    assert (found[ARM].n, found[ARM].rounded) == (len(seeds), 0)
+    assert found["MysteryPath-Grid", "aligned", "RetNet", "e3b"].rounded == 0.005
+    assert len(found) == 180
+
+
+def test_a_mean_of_differences_is_wrong_one_time_in_twenty() -> None:
+    """Of arms that are alike, with spreads and numbers of seeds that differ."""
+    rng, wrong = np.random.default_rng(0), 0
+
+    def arm(spread: float, n: int) -> ArmSummary:
+        return ArmSummary.of(rng.normal(0.5, spread, n))
+
+    for _ in range(2000):
+        pairs = [(arm(spread, 5), arm(spread, 10)) for spread in (0.02, 0.05, 0.2)]
+        wrong += mean_difference(pairs).excludes(0)
+    assert 0.035 < wrong / 2000 < 0.065
+
+
+def test_one_memory_over_the_rewards_of_a_world(trained: list[TrainedArm]) -> None:
+    """RetNet with E3B is higher than published under every reward of MysteryPath."""
+    theirs = published_summaries()
+    count, gap = together(trained, theirs)["MysteryPath-Grid", "RetNet", "e3b"]
+    arms = [arm for arm in theirs if (arm[0], *arm[2:]) == ("MysteryPath-Grid", "RetNet", "e3b")]
+    ours = [of(trained, arm, "suite paper").summary().mean for arm in arms]
+    gaps = [mean - theirs[arm].mean for mean, arm in zip(ours, arms, strict=True)]
+    assert count == len(arms) == 4
+    assert gap.estimate == pytest.approx(statistics.mean(gaps))
+    assert 0 < gap.low < min(gaps)
 
 
 def test_the_pace_is_when_five_evaluations_hold_the_threshold(trained: list[TrainedArm]) -> None:

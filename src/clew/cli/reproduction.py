@@ -60,7 +60,7 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     from clew.analysis import formatting
     from clew.analysis.names import bonus_label, task_label
     from clew.analysis.report.comparison import published_summaries
-    from clew.analysis.reproduction import CLAIMS, compared, judge, overview, pace
+    from clew.analysis.reproduction import CLAIMS, compared, judge, overview, pace, together
 
     published = published_summaries()
     yield from overview(trained)
@@ -86,6 +86,11 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
             result = compared(each, published)
             both = f"{_mean_std(result.ours)}  {_mean_std(result.theirs)}"
             yield f"{name[arm]:{width}} {both}  {result.agreement:8} {each.reading}"
+    if sums := together(trained, published):
+        yield "\nThe same over the rewards of a world: ours minus published, mean of them [95%]"
+    for (world, memory, bonus), (n, gap) in sums.items():
+        arms = f"{world}, {memory}, {bonus_label(bonus)}"
+        yield f"{arms:43} {formatting.estimate(gap, 3, plus=True)} over {n} rewards"
     yield "\nPace: million steps until success is held over five evaluations (seeds that did)"
     for title, rows in pace(trained).sections:
         for memory, bonus, ours, theirs in rows:

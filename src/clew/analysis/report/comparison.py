@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from clew.analysis import formatting
 from clew.analysis.names import bonus_label, task_label
-from clew.analysis.published import DECIMALS, SEEDS, published_success
+from clew.analysis.published import DECIMALS, SEEDS, published, published_success
 from clew.analysis.results import Results, records
 from clew.analysis.statistics import Arm
 from clew.analysis.stats.intervals import Interval, half_width, without_interval
@@ -59,14 +59,15 @@ def compare_with_published(results: Results) -> list[Comparison]:
 
 
 def published_summaries() -> dict[Arm, ArmSummary]:
-    """Every arm of the study."""
+    """Every arm of the study: from its seeds where they were printed, else mean and deviation."""
     half = 0.5 * 10.0**-DECIMALS
-    return {
+    printed = {
         (row["environment"], row["reward"], row["architecture"], row["bonus"]): ArmSummary(
             row["mean"], row["std"], SEEDS, half
         )
         for row in records(published_success())
     }
+    return printed | _summaries(published())
 
 
 def compare(results: Results, others: Results) -> list[Comparison]:
@@ -93,15 +94,22 @@ def comparison_table(found: list[Comparison]) -> Grid:
 
 def difference(ours: ArmSummary, theirs: ArmSummary) -> Interval:
     """Welch's interval from summaries, widened by what rounding may hide."""
-    gap, n = ours.mean - theirs.mean, (ours.n, theirs.n)
-    if min(n) < 2:
-        return without_interval(gap, n, "Welch t", "one seed says nothing about the spread")
-    room = ours.rounded + theirs.rounded
-    variances = [(s.std + s.rounded) ** 2 / s.n for s in (ours, theirs)]
-    if sum(variances) == 0:
-        return Interval(gap, gap - room, gap + room, n, "Welch t")
-    half = half_width(variances, n) + room
-    return Interval(gap, gap - half, gap + half, n, "Welch t")
+    return mean_difference([(ours, theirs)])
+
+
+def mean_difference(pairs: Sequence[tuple[ArmSummary, ArmSummary]]) -> Interval:
+    """The same for several pairs, ours and theirs: the mean of their differences."""
+    gap = sum(ours.mean - theirs.mean for ours, theirs in pairs) / len(pairs)
+    first, second = (min(summary.n for summary in side) for side in zip(*pairs, strict=True))
+    if min(first, second) < 2:
+        return without_interval(
+            gap, (first, second), "Welch t", "one seed says nothing about the spread"
+        )
+    summaries = [summary for both in pairs for summary in both]
+    variances = [((s.std + s.rounded) / len(pairs)) ** 2 / s.n for s in summaries]
+    spread = half_width(variances, [s.n for s in summaries]) if any(variances) else 0.0
+    half = spread + sum(s.rounded for s in summaries) / len(pairs)
+    return Interval(gap, gap - half, gap + half, (first, second), "Welch t")
 
 
 def summary_cell(s: ArmSummary) -> Cell:
