@@ -46,6 +46,7 @@ R: * : a : * : * 1.0
         ("T: * identity", "T: z identity", (7, 4), "z", "a name that 'actions:' lists"),
         ("T: * identity", "T: 2 identity", (7, 4), "2", "a number from 0 to 1"),
         ("T: * identity", "T: * : a identity", (7, 10), "identity", "'uniform' or 'reset'"),
+        ("T: * identity", "T: * : a : b uniform", (7, 14), "uniform", "one probability"),
         ("T: * identity", "T: *\n1 0 0", (8, 5), "0", "4 numbers"),
         ("T: * identity", "T: *\n1 0 0 1 0", (8, 9), "0", "the next statement"),
         ("T: * identity", "T: *\n1 0 -1 1", (8, 5), "-", "0 to 1"),

@@ -51,6 +51,8 @@ class Filling:
         cells = [(entry.table, a, s) for a in actions for s in states]
         if given == 3:
             self.spend(entry, len(cells) * len(columns))
+            if entry.shorthand is not None:
+                entry.shorthand.fail("this is for a row or a matrix", "one probability")
             ((number,),) = _numbers(entry, 1, 1)
             for here in cells:
                 self.rows[here] = self.rows.get(here, {}) | dict.fromkeys(columns, number)
