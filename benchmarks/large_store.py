@@ -9,6 +9,7 @@ small run is trained for its columns, and success is drawn around the published 
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -36,10 +37,13 @@ def pattern(folder: str) -> tuple[dict[str, object], dict[str, np.ndarray], dict
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    new = parser.parse_args().folder
     with tempfile.TemporaryDirectory() as folder:
         result, curve, diagnostics = pattern(folder)
     published, rng = published_summaries(), np.random.default_rng(0)
-    store = Store(Path(sys.argv[1]))
+    store = Store(new)
 
     def invented(columns: dict[str, np.ndarray], rows: int, every: int) -> dict[str, np.ndarray]:
         values = {name: rng.random((rows, *x.shape[1:])) for name, x in columns.items()}
