@@ -166,7 +166,7 @@ def test_runs_that_end_early_are_told(tmp_path: Path) -> None:
     frame = frame[(frame["seed"] > 0) | (frame["global_step"] <= 10_000)]
     frame.to_csv(tmp_path / "x.csv", index=False)
     found = read_table(tmp_path / "x.csv", ranges={None: (0, 10)})
-    assert found.notes[-1].startswith("The runs of Maze / native end between 10,000 and 20,000")
+    assert found.notes[0].startswith("The runs of Maze / native end between 10,000 and 20,000")
 
 
 @pytest.mark.filterwarnings("error")

@@ -218,7 +218,7 @@ MISTAKES = {
     "report no_baseline.csv": "'no_baseline.csv': no run is without a bonus, .*; say with --basel",
     "report no_score.csv": "'no_score.csv' .*score.*; ",
     "report one_arm.csv": r"'one_arm.csv' has one agent \(GRU\) and no bonus, .*; add its runs",
-    "report nan.csv": "'nan.csv', row 3: score='nan' is no number; write one such as 0.25",
+    "report nan.csv": "'nan.csv', row 3: maze / native / GRU / e3b, seed 0 has no score; if",
     "report words.csv": "'words.csv', row 2: score='good' is no number; write one",
     "report large.csv": "'large.csv', row 2: score=250 is not from 0 to 1; .*--score-range",
     "report same_seed.csv": "'same_seed.csv', row 3: .* is there twice; give every run a seed",

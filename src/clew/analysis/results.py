@@ -89,6 +89,8 @@ class Results:
     """The architecture that is the control without a memory; it need not be there."""
     upper: str = GIVEN
     """… that is given what a perfect memory would hold. Spreads leave both controls out."""
+    single_scores: bool = False
+    """Whether what stands for a run's tail mean is one score that somebody gave."""
 
     @staticmethod
     def from_frames(

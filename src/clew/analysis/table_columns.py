@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
 from clew.analysis.formatting import listed
 from clew.analysis.results import EVALUATIONS, RUNS
+from clew.analysis.table_cells import STATUS_WORDS
 from clew.validate import BadInput
 
 COLUMNS = {
@@ -27,9 +29,9 @@ COLUMNS = {
     ),
     "steps": (
         "steps", "step", "timesteps", "timestep", "global_step", "env_steps", "env_step",
-        "num_timesteps",
+        "num_timesteps", "_step",
     ),
-    "status": ("status",),
+    "status": ("status", "state"),
     "score_min": ("score_min",),
     "score_max": ("score_max",),
 }  # fmt: skip
@@ -40,14 +42,32 @@ OURS = {"environment", "agent", "architecture", "bonus", "seed", "reward", "scor
 """Names that need no explanation."""
 ALSO = (set(RUNS) | set(EVALUATIONS)) - {*COLUMNS, "success", "tail_mean"}
 """Columns that are read, too, where they have the very names of `clew export`."""
+MOST_NAMED = 3
+"""Columns of no known name that a note names before it counts the rest."""
 
 
-def named_columns(rows: pd.DataFrame, where: str) -> tuple[pd.DataFrame, list[str]]:
-    """The columns that are read, under our names; and a note on those that others call otherwise.
+class Columns(NamedTuple):
+    """What was found in a table."""
 
-    Upper and lower case, spaces, hyphens and whatever stands before a slash make no difference.
+    frame: pd.DataFrame
+    """The columns that are read, under our names."""
+    called: dict[str, str]
+    """What the table calls each of them."""
+    unread: list[str]
+    """The others: first those that mean the same as one that is read, then by how few values they
+    have, as a setting has fewer than a measurement; what has one value only is last."""
+    notes: list[str]
+    """Which columns with other people's names were read as what, and which were not read."""
+
+
+def named_columns(rows: pd.DataFrame, where: str) -> Columns:
+    """Find the columns.
+
+    Upper and lower case, spaces, hyphens, whatever stands before a slash, and a percent sign at the
+    end make no difference.
     """
     plain = pd.Series({column: _plain(column) for column in rows.columns}, dtype=object)
+    _check_long(plain, where)
     chosen: dict[str, str] = {}
     for name, synonyms in COLUMNS.items():
         found = next((s for s in synonyms if (plain == s).any()), None)
@@ -56,20 +76,41 @@ def named_columns(rows: pd.DataFrame, where: str) -> tuple[pd.DataFrame, list[st
     _check_required(chosen, rows, where)
     if "reward" in chosen and _are_numbers(rows[chosen["reward"]]):
         del chosen["reward"]  # what an episode earned, not a variant's name
+    status = chosen.get("status")
+    if status is not None and plain[status] == "state" and not _are_statuses(rows[status]):
+        del chosen["status"]  # something else's state
     taken = {plain[column] for column in chosen.values()}
     for column in plain.index[plain.isin(ALSO)]:
         if plain[column] not in taken and plain[column] not in chosen:
             chosen[plain[column]] = column
     frame = rows[list(chosen.values())].set_axis(list(chosen), axis=1)
-    return frame, _notes(chosen, plain)
+    passed, others = _unread(rows, chosen, plain)
+    return Columns(frame, chosen, [*passed, *others], _notes(chosen, plain, passed, others))
 
 
 def _plain(column: str) -> str:
-    return str(column).rpartition("/")[2].strip().lower().replace(" ", "_").replace("-", "_")
+    last = str(column).rpartition("/")[2].strip().lower().replace(" ", "_").replace("-", "_")
+    return last.rstrip("_()[]%") if "%" in last else last
 
 
 def _are_numbers(column: pd.Series) -> bool:
     return bool(pd.to_numeric(column, errors="coerce").notna().all())
+
+
+def _are_statuses(column: pd.Series) -> bool:
+    return bool(column[column != ""].str.lower().isin(STATUS_WORDS).any())
+
+
+def _check_long(plain: pd.Series, where: str) -> None:
+    """Raise an error for a chart's export from wandb, which has one column a run."""
+    wide = [str(column) for column in plain.index if " - " in str(column)]
+    if wide and not plain.isin(COLUMNS["seed"]).any():
+        raise BadInput(
+            f"{where} has one column a run ({listed(map(repr, wide[:2]))}{', …' * (len(wide) > 2)})"
+            ", like a chart exported from wandb; it must become one row a run and step, with "
+            "columns environment, agent, bonus, seed, step and score: pandas.melt does it, and "
+            "docs/howto/results.md has the lines under 'From wandb'"
+        )
 
 
 def _only(plain: pd.Series, name: str, where: str) -> str:
@@ -95,14 +136,28 @@ def _check_required(chosen: Iterable[str], rows: pd.DataFrame, where: str) -> No
         )
 
 
-def _notes(chosen: dict[str, str], plain: pd.Series) -> list[str]:
+def _unread(
+    rows: pd.DataFrame, chosen: dict[str, str], plain: pd.Series
+) -> tuple[list[str], list[str]]:
+    """Columns that mean what another one does, and those of no known name."""
+    synonyms = {synonym for names in COLUMNS.values() for synonym in names}
+    left = [c for c in plain.index if c not in chosen.values() and str(c).strip()]
+    passed = [c for c in left if plain[c] in synonyms]
+    different = {c: rows[c].nunique() for c in left if c not in passed}
+    return passed, sorted(different, key=lambda c: (different[c] < 2, different[c]))
+
+
+def _notes(
+    chosen: dict[str, str], plain: pd.Series, passed: Sequence[str], others: Sequence[str]
+) -> list[str]:
     read = {COLUMNS[name][0]: c for name, c in chosen.items() if name in COLUMNS}
     foreign = [f"{c!r} as the {name}" for name, c in read.items() if plain[c] not in OURS]
-    synonyms = {synonym for names in COLUMNS.values() for synonym in names}
-    passed = [c for c in plain.index if plain[c] in synonyms and c not in chosen.values()]
+    aside = [repr(c) for c in (*passed, *others[:MOST_NAMED])]
+    if len(others) > MOST_NAMED:
+        aside.append(f"{len(others) - MOST_NAMED} more")
     said = []
     if foreign:
         said.append(f"read {listed(foreign)}")
-    if passed:
-        said.append(f"left {listed(map(repr, passed))} aside")
+    if aside:
+        said.append(f"left {listed(aside)} aside")
     return [f"Of the table's columns, the report {' and '.join(said)}."] if said else []

@@ -22,7 +22,9 @@ def success_tables(statistics: Statistics) -> list[Grid]:
     for found in statistics.tasks:
         world = found.task.environment.partition("[")[0]
         worlds.setdefault(world, []).append(found.task)
-    return [_success(world, group) for world, group in worlds.items()]
+    single = statistics.results.single_scores
+    what = "one score a run" if single else "tail mean over the final 20% of evaluations"
+    return [_success(world, group, what) for world, group in worlds.items()]
 
 
 @TABLES.register("learnt")
@@ -41,7 +43,7 @@ def learnt_table(statistics: Statistics) -> Grid:
     ]
     return Grid(
         name="learnt",
-        caption=f"Seeds whose tail mean exceeds {LEARNT}",
+        caption=f"Seeds whose {_measure(statistics)} exceeds {LEARNT}",
         columns=("Architecture", *map(bonus_label, bonuses)),
         sections=sections,
         note="Immune to any rescaling of success; intervals of the shares are Wilson's.",
@@ -71,6 +73,7 @@ def iqm_table(statistics: Statistics) -> Grid:
 @TABLES.register("seed-vectors")
 def seed_vectors(statistics: Statistics) -> Grid:
     """Every seed of every arm, sorted."""
+    measure = _measure(statistics, "tail-mean success")
     sections = [
         (
             found.task.label,
@@ -85,14 +88,14 @@ def seed_vectors(statistics: Statistics) -> Grid:
     ]
     return Grid(
         name="seed-vectors",
-        caption="Sorted tail-mean success of every seed",
-        columns=("Architecture", "Bonus", "Tail-mean success (sorted)"),
+        caption=f"Sorted {measure} of every seed",
+        columns=("Architecture", "Bonus", f"{measure[0].upper()}{measure[1:]} (sorted)"),
         sections=sections,
         left=3,
     )
 
 
-def _success(world: str, group: list[Task]) -> Grid:
+def _success(world: str, group: list[Task], what: str) -> Grid:
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
     bonuses = [(NONE, *t.bonuses) for t in group]
     several = len({t.environment for t in group}) > 1
@@ -104,12 +107,16 @@ def _success(world: str, group: list[Task]) -> Grid:
     counts = tuple(int(n) for n in np.unique([len(v) for t in group for v in t.arms.values()]))
     return Grid(
         name=f"success-{world}",
-        caption=f"{world if several else group[0].environment}: success rate, tail mean over the "
-        f"final 20% of evaluations (mean ± std over {formatting.seeds(counts)})",
+        caption=f"{world if several else group[0].environment}: success rate, {what} "
+        f"(mean ± std over {formatting.seeds(counts)})",
         columns=("Architecture", *(bonus_label(b) for bs in bonuses for b in bs)),
         groups=[("", 1), *heads],
         rows=rows,
     )
+
+
+def _measure(statistics: Statistics, usual: str = "tail mean") -> str:
+    return "score" if statistics.results.single_scores else usual
 
 
 def _cell(task: Task, architecture: str, bonus: str) -> Cell:

@@ -1,0 +1,78 @@
+"""Rows of a table that claim to be the same run, and in which of its columns they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from clew.analysis.formatting import listed
+from clew.analysis.results import RUN, describe
+from clew.analysis.table_columns import COLUMNS, Columns
+from clew.validate import BadInput
+
+SETTING = 20
+"""A column with more values than this is taken for a measurement."""
+MOST_NAMED = 3
+
+
+def twice(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns, where: str) -> BadInput:
+    """What to say of the first run that is there twice: `table` has the cells as written."""
+    again = rows[rows.duplicated(list(RUN))].iloc[0]
+    same = table[(rows[list(RUN)] == again[list(RUN)]).all(axis=1)]
+    said = f"{where}, row {again.name}: {describe(again)} is there twice; "
+    differ = [c for c in columns.unread if same[c].nunique() > 1]
+    # what names a row, such as a time or a file, tells nothing
+    differ = [c for c in differ if table[c].nunique() < len(table)] or differ
+    if not differ:
+        way = "give every run a seed of its own, or add a column step if scores are over time"
+        return BadInput(said + way)
+    named = [f"{c!r} ({_values(same[c])})" for c in differ[:MOST_NAMED]]
+    said += f"its rows differ in {listed(named)}{', …' * (len(differ) > MOST_NAMED)}"
+    first, agent = differ[0], columns.called["architecture"]
+    if _means_the_agent(first):
+        said += f", which was passed over for {agent!r}"
+    name = f"{again['architecture']} {same[first].iloc[0]}"
+    return BadInput(
+        f"{said}: keep the rows of one value, or make it part of the name in {agent!r}, such as "
+        f"{name!r}{_or_step(same[first])}"
+    )
+
+
+def mixed(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns) -> list[str]:
+    """A caution where scores over time are of several settings, and were taken as one run.
+
+    That is so if a run's rows at one step all differ in a column with few values.
+    """
+    at = [rows[c] for c in (*RUN, "steps")]
+    together = pd.concat(at, axis=1).duplicated(keep=False)
+    for column in columns.unread:
+        values = table[column]
+        # a parallel environment's number tells rows apart, too: the caution leaves that open
+        if not 1 < values.nunique() <= SETTING or not together.any():
+            continue
+        if not pd.concat([*at, values], axis=1)[together].duplicated().any():
+            agent = columns.called["architecture"]
+            return [
+                f"Caution: at the same step of a run there are rows with several values of "
+                f"{column!r} ({_values(values)}), and they were averaged; if it is a setting, keep "
+                f"the rows of one value, or make it part of the name in {agent!r}."
+            ]
+    return []
+
+
+def _means_the_agent(column: str) -> bool:
+    return column.strip().lower() in COLUMNS["architecture"]
+
+
+def _values(column: pd.Series) -> str:
+    found = list(dict.fromkeys(column))
+    shown: Sequence[str] = [repr(value) for value in found[:MOST_NAMED]]
+    return ", ".join(shown) + ", …" if len(found) > MOST_NAMED else listed(shown)
+
+
+def _or_step(column: pd.Series) -> str:
+    """Where it may count time: whole numbers that grow."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    grows = len(column) > 2 and bool((numbers % 1 == 0).all()) and numbers.is_monotonic_increasing
+    return "; or call it 'step' if scores are over time" if grows else ""
