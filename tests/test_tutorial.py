@@ -40,7 +40,7 @@ def test_at_a_tiny_size(here: Path) -> None:
         suite = suite.replace(old, new)
     (here / "mine.toml").write_text(suite)
     dry, train, report, *_ = commands(PAGE)
-    assert "1 runs in 1 pack" in called(*dry).out
+    assert "1 run in 1 pack" in called(*dry).out
     done = called(*train)
     assert done.code == 0, done
     assert "next: clew report results" in done.out

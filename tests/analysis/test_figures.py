@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from clew.analysis import Results, Statistics, figures, published, published_success
 from clew.analysis.figures.seeds import beeswarm
-from clew.analysis.figures.style import architecture_style, bonus_style
+from clew.analysis.figures.style import architecture_style, bonus_style, styled
 from clew.analysis.names import ARCHITECTURES, BONUSES
 from clew.analysis.report.interaction_svg import apart
 from clew.validate import BadInput
@@ -50,6 +50,60 @@ def test_the_legend_has_every_bonus_whoever_was_trained_with_it() -> None:
     for figure in (figures.strips(few), figures.curves(few, "MysteryPath-Grid")):
         (legend,) = figure.legends
         assert [text.get_text() for text in legend.get_texts()] == ["none", "E3B", "NovelD"]
+
+
+def assert_legible(figure: Figure) -> None:
+    """No title, legend or label is cut off, or stands on another."""
+    with styled():
+        figure.draw_without_rendering()
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    texts = [*figure.texts, *(axes._left_title for axes in shown), *(a.title for a in shown)]  # type: ignore[attr-defined]
+    texts += [text for axes in shown for text in axes.get_xticklabels()]
+    texts = [text for text in texts if text.get_text()]
+    boxes = [each.get_window_extent() for each in (*texts, *figure.legends)]
+    whole = figure.bbox.padded(1)
+    for i, box in enumerate(boxes):
+        assert whole.x0 <= box.x0 <= box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 <= box.y1 <= whole.y1
+        assert not any(box.overlaps(other) for other in boxes[:i])
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+@pytest.mark.parametrize("agents", [["GRU"], ["GRU", "A-very-long-name-of-an-agent", "LSTM"]])
+def test_long_names_and_few_points_are_legible(tasks: int, agents: list[str]) -> None:
+    few = matrix(3, 4, published_success().query("architecture == 'GRU' and bonus != 'e3b'"))
+    few = few.only(environment="MysteryPath-Grid", reward="sparse")
+    long = "keydoor:make[knowledge=hint,max_episode_steps=20,n={},success_return=0.5,steps=51200]"
+    named = [(long.format(n), agent) for n in range(tasks) for agent in agents]
+    runs, curves = (
+        pd.concat([frame.assign(environment=e, architecture=a) for e, a in named])
+        for frame in (few.runs, few.evaluations.assign(steps=few.evaluations["steps"] / 200.01))
+    )
+    statistics = Statistics(Results.from_frames(runs, curves))
+    assert_legible(figures.strips(statistics))
+    figure = figures.curves(statistics, long.format(0))
+    assert_legible(figure)
+    ticks = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert all(len(tick) < 5 for tick in ticks)
+    assert "(thousands)" in figure.get_supxlabel()
+
+
+def test_the_studys_own_figures_are_legible() -> None:
+    assert_legible(figures.strips(SMALL))
+    assert_legible(figures.curves(SMALL, "MysteryPath-Grid"))
+    assert_legible(figures.freeze(Statistics(SMALL.results), "MysteryPath-Grid"))
+
+
+def test_a_curve_of_many_points_is_a_line() -> None:
+    few = SMALL.results.only(reward="penalty", architecture="GRU", bonus="none")
+    steps = np.linspace(1, 2e7, 5000)
+    rows = [
+        few.evaluations.iloc[[0]].assign(seed=s, steps=steps_) for s in (0, 1) for steps_ in steps
+    ]
+    figure = figures.curves(
+        Statistics(Results.from_frames(few.runs, pd.concat(rows))), "MysteryPath-Grid"
+    )
+    assert max(len(np.asarray(line.get_xdata())) for line in figure.axes[0].get_lines()) <= 100
 
 
 def test_the_same_data_give_the_same_files(tmp_path: Path) -> None:

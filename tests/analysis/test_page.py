@@ -74,7 +74,8 @@ def test_the_first_line_is_the_whole_answer(
     assert re.search(r"<h1>(.*?)</h1>", text).group(1) == (  # type: ignore[union-attr]
         "Does E3B help GRU on Maze / sparse, or is memory the bottleneck?"
     )
-    assert lines(answers(Statistics(four(*arms)))) == [line]
+    statistics = Statistics(four(*arms))
+    assert lines(statistics, answers(statistics)) == [line]
 
 
 def test_each_agent_has_a_line_and_the_control_comes_last() -> None:
@@ -117,7 +118,7 @@ def test_many_answers_stay_short() -> None:
     unfolded = words(re.sub(r"<details>.*?</details>", "", top, flags=re.DOTALL))
     assert "use E3B" not in unfolded
     assert "RetNet: use E3B, +.40 [" in said
-    assert len(lines(found)) == 3 + 2 * 3  # three sentences; two tasks with two bonuses each
+    assert len(lines(Statistics(results), found)) == 3 + 2 * 3  # sentences; tasks × bonuses
 
 
 def test_what_is_missing_is_said_after_the_answer() -> None:

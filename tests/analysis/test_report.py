@@ -89,8 +89,8 @@ def test_the_proof_stands_beside_the_measurement(small: str) -> None:
     assert "as expected E3B amplifies differences." in words
     assert "those in cue (2 of 3 pairs)" in words
     assert "It never supervises path (0 of 7)." in words
-    assert "The task itself was not decided: Too large." in words
-    assert "Nothing. Too large." in words
+    assert "The task itself was not decided: too large." in words
+    assert "Nothing: too large." in words
     assert "nothing was expected" in words
     assert "not as expected" not in words
 
@@ -114,9 +114,35 @@ def test_what_was_not_expected_is_explained() -> None:
     words = section(page(Statistics(runs), proofs=proofs("null")), "proofs")
     assert (
         "not as expected E3B amplifies differences. Expected was that it would change nothing that "
-        "matters. Both can be true: the proof is of a smaller relative, the measurement"
+        "matters; that failed here. Both can be true: the proof is of a smaller relative, the measu"
     ) in words
     assert "not how fast they are learned" in words
+
+
+def one_memory(expected: str, gain: float) -> str:
+    """What the page says beside the proof where a GRU was trained, and no other memory."""
+    rows = FEW.query("environment == 'MysteryPath-Grid' and bonus in ['none', 'e3b']")
+    rows = rows.query("architecture in ['GRU', 'Memoryless']").assign(mean=0.5, std=0.005)
+    rows.loc[rows["bonus"] == "e3b", "mean"] += gain
+    return section(page(Statistics(matrix(6, 0, rows)), proofs=proofs(expected)), "proofs")
+
+
+@pytest.mark.parametrize(
+    ("expected", "gain", "said"),
+    [
+        ("equalise", 0.0, "E3B does not help GRU and Memoryless. Expected was that it would equal"),
+        ("amplify", -0.3, "E3B does not help GRU and Memoryless. Expected was that it would ampl"),
+        ("null", 0.3, "E3B helps GRU and Memoryless. Expected was that it would change nothing"),
+        ("null", 0.0, ""),
+        ("equalise", 0.3, ""),
+        ("undecided", 0.0, ""),
+    ],
+)
+def test_an_expectation_that_failed_for_one_agent_is_said_to(
+    expected: str, gain: float, said: str
+) -> None:
+    words = one_memory(expected, gain)
+    assert ("not as expected" in words, said in words) == (bool(said), True)
 
 
 @pytest.mark.parametrize("pattern", RULES)

@@ -50,7 +50,7 @@ def full(disk: Path, elsewhere: Path, file: Path) -> list[int]:
             assert not list(store.rglob(".tmp-*"))
             if (store / "clew-store.json").exists():
                 status = json.loads(called("status", str(store), "--deep", "--json").out)
-                assert status["counts"].keys() <= {"begun", "finished"}, status
+                assert status["counts"].keys() <= {"absent", "begun", "finished"}, status
                 assert status["troubles"] == []
     assert run(file, store).code == 0
     assert results(store) == results(elsewhere / "undisturbed")

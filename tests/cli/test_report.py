@@ -81,7 +81,7 @@ def test_the_page(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     (store / "proofs.json").write_text("{")
     report(store, out=out, proof_seconds=0)
     said = html.unescape(out.read_text())
-    assert "It was not decided within 0 s; without a limit: clew classify TinyReproduce" in said
+    assert "it was not decided within 0 s; without a limit: clew classify TinyReproduce" in said
     assert "All 4 runs are finished." in page
     assert WORLD in page
     assert "trained with device" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 
 from clew.store import Store
 from tests.cli.called import called
-from tests.cli.conftest import suite
+from tests.cli.conftest import SMALL, WORLD, suite
+from tests.suite.declared import as_toml
 
 WORKER = """
 import sys
@@ -57,3 +59,29 @@ def test_status_and_report_agree(trained: Path, tmp_path: Path) -> None:
     worker.kill()
     worker.communicate()
     assert told(folder) == {"finished": 4, "unfinished": 4}
+
+
+def test_what_nobody_has_begun_is_counted_alike(trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(trained, folder)
+    assert "absent" not in called("status", str(folder)).out
+    assert "absent" not in called("report", str(folder)).out
+    (block,) = suite().blocks
+    file = tmp_path / "wider.toml"
+    words = ("run", str(file), "--store", str(folder), "--time-limit", "0s")
+    plain = {**WORLD, "rewards": ["dense"], "architectures": ["Memoryless"], "seeds": 4}
+    plain |= {"bonuses": ["none", "e3b"], "steps": 5120, "knobs": dict(block.knobs)}
+    file.write_text(as_toml({"settings": SMALL, "block": [plain]}))
+    done = called(*words)
+    assert done.code == 4, done
+    counts = {
+        name: int(n) for n, name in re.findall(r"(\d+) (finished|unfinished|absent)", done.out)
+    }
+    assert counts["finished"] == 4
+    assert sum(counts.values()) == 8
+    told = called("status", str(folder)).out
+    assert all(f"{n} {name}" in told for name, n in counts.items())
+    said = f"Of the suite wider, {counts['absent']} runs are absent: nobody has begun with them."
+    assert said in called("report", str(folder)).out
+    (folder / "planned.json").write_text("spoilt")
+    assert "absent" not in called("status", str(folder)).out

@@ -22,6 +22,12 @@ WORDS = st.from_regex(r"[a-z_]{3,8}", fullmatch=True).filter(
 )
 
 
+def test_numbers_that_toml_does_not_know() -> None:
+    given = ["a=.5", "b=-1.", "c=.", "d=1.e3", "e=.5s", "f=inf"]
+    expected = {"a": 0.5, "b": -1.0, "c": ".", "d": 1000.0, "e": ".5s", "f": float("inf")}
+    assert parse_options("environment_options", given) == expected
+
+
 def test_flags_train_the_same_runs_as_a_suite(trained: Path, tmp_path: Path) -> None:
     flags = [*FLAGS, "--steps", "5120", "--environment-options", "k=2", "v=2"]
     flags += ["--knobs.learning-rate", "0.003", "--store", str(tmp_path / "results")]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from clew.cli.classification_text import about_bonus
 from clew.cli.commands import classify as command
 from clew.machines import Pomdp, classify, gallery
 from clew.machines.certificates.claims import Undecided
@@ -199,7 +200,7 @@ def test_a_misspelt_proposition_is_refused_by_name() -> None:
 def test_the_verdict_comes_first_and_says_what_to_do(capsys: Any) -> None:
     command.classify("Cue")
     verdict, *rest = capsys.readouterr().out.splitlines()
-    assert verdict == "Use an exploration bonus."
+    assert verdict == "A bonus may help; train with and without it, and compare."
     words = " ".join(" ".join(rest).split())
     assert words.startswith(
         "Expected effect of a bonus: EQUALISE, it brings memories closer together (an expectation, "
@@ -209,6 +210,35 @@ def test_the_verdict_comes_first_and_says_what_to_do(capsys: Any) -> None:
     assert "An encoder of 3 states is known; no encoder is smaller." in words
     assert "A: oS → peek → oCA → peek → oJ (best now: pickA)" in words
     assert "B: oS → peek → oCB → peek → oJ (best now: pickB)" in words
+
+
+def test_only_a_theorem_is_an_order() -> None:
+    """What is proved is what a reward supervises; what a bonus then does is an expectation."""
+    orders = ("use ", "leave ", "choose ")
+    for name in gallery.names():
+        said = classify(gallery.make(name), limit=300).diagnosis
+        assert said.todo.startswith(orders) == (said.certainty == "a theorem"), name
+
+
+def test_misranking_alone_says_little_about_a_bonus() -> None:
+    """Of a line that is fully observed: reward comes late there, as almost everywhere."""
+    places = ["0", "1", "2", "3"]
+    line = Pomdp.build(
+        states=places,
+        actions=["back", "on"],
+        observations=places,
+        p=lambda s, a: s if s == "3" else str(int(s) + 1) if a == "on" else "0",
+        omega=lambda s: s,
+        r=lambda s, a, after: int(s < after == "3"),
+        gamma="9/10",
+        mu="0",
+        terminal=["3"],
+    )
+    answer = classify(line)
+    assert answer.diagnosis.outcome == "equalise"
+    words = about_bonus(answer)
+    assert "(a weak expectation, not a theorem)" in words
+    assert "says little about a bonus; only an experiment decides." in words
 
 
 @pytest.mark.parametrize("name", ["Tiger", "Shuttle"])

@@ -105,7 +105,7 @@ def test_status_of_an_empty_store(tmp_path: Path, capsys: pytest.CaptureFixture[
     status(tmp_path)
     assert "no runs" in capsys.readouterr().out
     status(tmp_path, json=True)
-    nothing = {"counts": {}, "arms": [], "troubles": [], "packs": []}
+    nothing = {"counts": {}, "arms": [], "troubles": [], "packs": [], "notes": []}
     assert json.loads(capsys.readouterr().out) == nothing
 
 

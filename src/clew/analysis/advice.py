@@ -97,7 +97,7 @@ def in_brief(answer: Answer) -> str:
         "helps": f"use {bonus}",
         "hurts": f"avoid {bonus}",
         "does not matter": f"{bonus}: no matter",
-        "cannot be told": f"{bonus}: too few seeds",
+        "cannot be told": f"{bonus}: effect unclear",
     }[answer.effect.said]
 
 
@@ -110,7 +110,7 @@ def label(answer: Answer) -> str:
 
 def needs(answer: Answer) -> str:
     """The same as what it needs, for a picture."""
-    unlike = {"nothing": "needs neither", "cannot be told": "need not clear"}
+    unlike = {"nothing": "needs neither", "cannot be told": "bottleneck unclear"}
     return unlike.get(answer.held_back_by, f"needs {label(answer)}")
 
 

@@ -26,6 +26,8 @@ from clew.store.arms import (
     name_arms,
     names_an_arm,
 )
+from clew.store.code import mixed
+from clew.store.planned import not_begun
 from clew.validate import BadInput, printable
 
 STATUSES = {"begun": "unfinished", "damaged": "missing", "unreadable": "missing"}
@@ -114,7 +116,13 @@ def read_store(
         by_world[arm.environment].append(hyperparameters(row.config))
     return StoreContents(
         results=results,
-        notes=[*notes, *_swept(results), *_reasons(one.row for one in read)],
+        notes=[
+            *mixed((arm.environment, one.provenance) for arm, one in zip(arms, read, strict=True)),
+            *notes,
+            *_swept(results),
+            *_reasons(one.row for one in read),
+            *_absent(store),
+        ],
         configuration=_configuration(by_world, [one.provenance for one in read]),
         common={name: _common(group) for name, group in by_world.items()},
         tasks={
@@ -254,6 +262,14 @@ def _reasons(rows: Iterable[Mapping[str, object]]) -> list[str]:
     """Why runs are not finished, each reason once."""
     counted = Counter((row["status"], row["reason"]) for row in rows if row["reason"])
     return [printable(f"{n} {status}: {reason}") for (status, reason), n in sorted(counted.items())]
+
+
+def _absent(store: Store) -> list[str]:
+    suite, runs = not_begun(store)
+    if not runs:
+        return []
+    more = "1 run is" if len(runs) == 1 else f"{len(runs):,} runs are"
+    return [printable(f"Of the suite {suite}, {more} absent: nobody has begun with them.")]
 
 
 def _common(group: Sequence[Hyperparameters]) -> Hyperparameters:

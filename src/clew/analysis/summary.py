@@ -8,6 +8,8 @@ from clew.analysis.advice import UNTESTED, line
 from clew.analysis.answer import Answer, HeldBackBy
 from clew.analysis.formatting import listed
 from clew.analysis.names import MEMORYLESS, bonus_label, task_label
+from clew.analysis.shortfalls import all_tasks, left_out, no_success, unanswered
+from clew.analysis.statistics import Statistics
 from clew.analysis.stats.effects import Said
 
 FEW = 8
@@ -20,6 +22,7 @@ NOT_TESTED = (
 )
 EFFECTS: tuple[Said, ...] = ("helps", "hurts", "does not matter")
 _TO = {"helps": "", "hurts": "", "does not matter": " to"}
+_ALL = {"helps": "every", "hurts": "every", "does not matter": "any"}
 HELD: tuple[HeldBackBy, ...] = ("memory", "exploration", "both", "something else", "nothing")
 
 
@@ -43,11 +46,28 @@ def agents_of(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[Answer
     return [a for a in answers if a.agent != lower] or list(answers)
 
 
-def overall(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[str]:
-    """What each bonus does and what holds the agents back; the control is not counted."""
+def headline(statistics: Statistics, answers: Sequence[Answer]) -> list[str]:
+    """The first sentences: that nothing succeeds, what was answered, and what was not."""
+    lower, tasks = statistics.results.lower, all_tasks(statistics)
+    told = overall(answers, lower, several=len(tasks) > 1)
+    open_ = unanswered(statistics, [*by_task(agents_of(answers, lower))]) if answers else []
+    return [*no_success(statistics), *told, *open_]
+
+
+def overall(
+    answers: Sequence[Answer], lower: str = MEMORYLESS, *, several: bool = False
+) -> list[str]:
+    """What each bonus does and what holds the agents back; the control is not counted.
+
+    If there are `several` tasks and one was answered, it is named.
+    """
     asked = agents_of(answers, lower)
     if not asked:
         return [NO_ANSWER]
+    answered = list(by_task(asked))
+    if several and len(answered) == 1:
+        where = f"On {task_label(*answered[0])}"
+        return [f"{where}: {each}" for each in overall(answers, lower)]
     if len(asked) == 1:
         return [line(asked[0])]
     bonuses = list(dict.fromkeys(a.bonus for a in asked))
@@ -71,7 +91,8 @@ def effects(bonus: str, answers: Sequence[Answer]) -> str:
     for said in EFFECTS:
         mine = [a for a in answers if a.effect.said == said]
         if len(mine) == len(answers) > 1:
-            return f"{name} {said}{_TO[said]} every agent{' on every task' if several else ''}."
+            every = _ALL[said]
+            return f"{name} {said}{_TO[said]} {every} agent{f' on {every} task' * several}."
         if mine:
             of = f" of {len(answers)} cases{CASES}" * (not parts)
             parts.append(
@@ -108,9 +129,10 @@ def brief(answer: Answer) -> str:
     return line(answer).removesuffix(f" {UNTESTED}")
 
 
-def lines(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[str]:
+def lines(statistics: Statistics, answers: Sequence[Answer]) -> list[str]:
     """For a terminal: every answer, or with more than `FEW` a line for every task and bonus."""
-    found = [*overall(answers, lower), *filter(None, [untested(answers, lower)])]
+    lower = statistics.results.lower
+    found = [*headline(statistics, answers), *filter(None, [untested(answers, lower)])]
     agents = agents_of(answers, lower)
     for task, mine in by_task(answers).items():
         if len(answers) > FEW:
@@ -122,7 +144,7 @@ def lines(answers: Sequence[Answer], lower: str = MEMORYLESS) -> list[str]:
             rest = [a for a in mine if [a] != agents]
             told = [_named(a, lower) for a in agents_first(rest, lower)]
         found += [f"{task_label(*task)}:", *(f"  {each}" for each in told)] if told else []
-    return found
+    return [*found, *left_out(statistics)]
 
 
 def _named(answer: Answer, lower: str) -> str:

@@ -42,12 +42,9 @@ def headline(answer: Classification) -> str:
 
 def about_bonus(answer: Classification) -> str:
     """What a bonus is expected to do, and how sure that is."""
-    certain = answer.redundancy is not None and answer.redundancy.holds
-    kind = "a theorem" if certain else "an expectation, not a theorem"
-    outcome = answer.diagnosis.outcome
-    kind = "" if outcome == "undecided" else f" ({kind})"
-    expected = _sentence(answer.diagnosis.expected)
-    return f"Expected effect of a bonus: {EFFECTS[outcome]}{kind}. {expected}"
+    said = answer.diagnosis
+    sure = f" ({said.certainty})" if said.certainty else ""
+    return f"Expected effect of a bonus: {EFFECTS[said.outcome]}{sure}. {_sentence(said.expected)}"
 
 
 def about_verdict(answer: Classification) -> Iterator[str]:

@@ -10,6 +10,8 @@ from textwrap import wrap
 from rich.markup import escape
 from rich.table import Table
 
+from clew.cli.beforehand import doubts, why_no_answer
+from clew.cli.other_code import trained_with_other_code
 from clew.cli.output import console_for, say
 from clew.cli.progress import duration
 from clew.learner.execution import THREADS, cores, runs_at_once
@@ -18,7 +20,7 @@ from clew.suite import Suite
 from clew.suite.forecast import Forecast, TaskForecast, forecast
 from clew.suite.launchers import WorkerConfig
 from clew.suite.rates import MEASURED_ON
-from clew.validate import BadInput
+from clew.validate import BadInput, printable
 
 MOST_RUNS = 20_000
 """More than this is trained only if it is asked for twice."""
@@ -53,6 +55,10 @@ def print_forecast(
     console.print(_table(config.suite.name, found))
     for line in sentences(found, retry):
         console.print(line, highlight=False, markup=False)
+    said = [*doubts(config.suite), why_no_answer(config.suite)]
+    said += trained_with_other_code(config.suite, store) if store else []
+    for line in filter(None, said):
+        console.print(printable(line), style="bold", highlight=False, markup=False)
     idle = idle_cores(found.total.packs, workers) if found.platform == "cpu" else ""
     if on == "local" and idle:
         say(console, idle)
@@ -76,7 +82,7 @@ def sentences(found: Forecast, retry: bool) -> list[str]:
         said.append(f"{total.failed:,} failed before and stay as they are; --retry trains them.")
     if not total.todo:
         return [*said, "Nothing is left to train."]
-    runs = f"{total.todo:,} runs"
+    runs = counted(total.todo, "run")
     if total.todo < total.runs:
         runs = f"{total.todo:,} of {total.runs:,} runs are left,"
     here = f"{found.cores} cores" if cpu else found.device

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from clew.bonuses.registry import bonuses
+from clew.envs.hosted.host import listable
 from clew.envs.pricelist import price_list
-from clew.envs.registry import environments, hosted, latents, make
+from clew.envs.registry import environments, hosted, latents
 from clew.memory.registry import GIVEN, architectures
 from clew.outline import REQUIRED, Option, read_outline
 from clew.registry import Registry
@@ -84,7 +85,7 @@ def listed_as(name: str) -> list[Listed]:
         return []
     (it,) = _entries("environments", [name])
     options = tuple(option for option in it.options if option.name != "name")
-    return [it._replace(about=f"{it.about} {make(name).describe()}", options=options)]
+    return [it._replace(about=f"{it.about} {listable(name).describe()}", options=options)]
 
 
 def _of_kind(kind: str) -> Iterator[Listed]:

@@ -10,8 +10,10 @@ import jax
 from rich.console import Console
 
 from clew.cli.arm_table import print_runs
-from clew.cli.dry_run import idle_cores
+from clew.cli.beforehand import doubts
+from clew.cli.dry_run import counted, idle_cores
 from clew.cli.next_steps import command_again, next_steps
+from clew.cli.other_code import trained_with_other_code
 from clew.cli.output import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -23,6 +25,7 @@ from clew.cli.output import (
 from clew.cli.progress import ProgressBars
 from clew.learner.program_cache import use_program_cache
 from clew.store import Store, count, scan
+from clew.store.planned import keep_planned
 from clew.suite import PackProgress, Stop, plan, work
 from clew.suite.ahead import compiles_ahead
 from clew.suite.launchers import Resources, WorkerConfig, launcher
@@ -49,7 +52,7 @@ def train_here(
         retry_failed(config.suite, store, config.pack_size)
     packs = plan(config.suite, store, config.pack_size)
     _log_finished(config, store, console)
-    runs = f"{len(config.suite.runs())} runs in {len(packs.packs)} packs"
+    runs = f"{counted(len(config.suite.runs()), 'run')} in {counted(len(packs.packs), 'pack')}"
     _begin(console, config, runs)
     idle = idle_cores(len(packs.packs), workers) if workers == 1 else ""
     if idle and jax.default_backend() == "cpu":
@@ -74,7 +77,7 @@ def train_on_cluster(
     if retry:
         retry_failed(config.suite, store, config.pack_size)
     _log_finished(config, store, console)
-    _begin(console, config, f"{len(config.suite.runs())} runs")
+    _begin(console, config, counted(len(config.suite.runs()), "run"))
     watcher, stop = ProgressWatcher(store, config.suite), Stop()
     bars = ProgressBars(console, watcher.periods, as_json)
 
@@ -97,6 +100,12 @@ def _begin(console: Console, config: WorkerConfig, runs: str) -> None:
     say(console, f"{config.suite.name}: {runs}, results in {config.store}")
     for module in config.modules:
         say(console, f"with the module {module.name} ({sys.modules[module.name].__file__})")
+    store = Store(config.store)
+    keep_planned(
+        store, config.suite.name, [store.run(run.config).name for run in config.suite.runs()]
+    )
+    for line in [*doubts(config.suite), *trained_with_other_code(config.suite, store)]:
+        say(console, line, style="bold")
 
 
 def stay_off_devices() -> None:

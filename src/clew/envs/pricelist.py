@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from typing import NamedTuple
 
+from clew.envs.hosted.host import listable
 from clew.envs.registry import environments, hosted, make
 from clew.outline import REQUIRED, described, field_meanings, read_outline
 from clew.source import Assigned, StandIn, assigned, bases, definition, evaluate, value
@@ -35,7 +36,7 @@ def price_list(name: str) -> PriceList:
 def _price_list(name: str) -> PriceList:
     entry = environments[name]
     if entry.imported or hosted(name):
-        world = make(name)
+        world = listable(name) if hosted(name) else make(name)
         rewards = {variant: dict(paid) for variant, paid in world.reward_variants().items()}
         meanings = described(field_meanings(type(world)).get("event_names", ""))
         return PriceList(rewards, {event: meanings.get(event, "") for event in world.event_names})

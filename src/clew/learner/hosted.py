@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from clew.envs import priced
-from clew.envs.hosted.copies import Copies
+from clew.envs.hosted.copies import Copies, require_latents
 from clew.learner.agent import MemoryState
 from clew.learner.evaluate import Evaluation
 from clew.learner.execution import cpu_options, gpu_options, init_one, run_by_run, run_shapes
@@ -111,6 +111,7 @@ class LiveRun:
         """`steps` are those that the run has taken: what it plays next depends on them."""
         s = program.settings
         self.program, self.seed, self.steps = program, seed, steps
+        require_latents(hosted_env(program.env))
         self._copies = Copies(hosted_env(program.env), s.envs)
         self._evaluated: Copies | None = None
         self._batch, _ = self._copies.reset(seeds_of(seed, steps, TRAINING, n=s.envs))

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from clew.envs.hosted.copies import Copies
+from clew.envs.hosted.copies import Copies, whole_numbers
 from clew.envs.hosted.recipe import Info
 from clew.learner.agent import Agent, Backbone, MemoryState, Seen, act
 from clew.learner.host_actor import Parts, hosted_env, play, seeds_of, seen
@@ -108,13 +108,8 @@ def _read(info: Info, keys: tuple[str, ...], n: int) -> tuple[Values, np.ndarray
         if key not in info:
             continue
         there = np.broadcast_to(info.get(f"_{key}", True), n)
-        found = np.asarray(info[key])[there]
-        try:
-            whole = found.astype(np.int64)
-            exact = found.ndim == 1 and bool((whole == found).all())
-        except (TypeError, ValueError):
-            exact, whole = False, np.zeros(0)
-        if not exact:
+        whole = whole_numbers(np.asarray(info[key])[there])
+        if whole is None:
             raise BadInput(f"latents={key!r} is not valid; info[{key!r}] is not a whole number")
         values[there, column], known[there, column] = whole, True
     return values, known

@@ -105,6 +105,8 @@ def _copy_run(ours: RunFolder, folder: Path, theirs: RunState) -> None:
     """Everything that belongs to the outcome, and the outcome last."""
     ours.begin()
     if theirs.outcome is None:
+        if (folder / PROVENANCE).is_file():  # the code that it was begun with
+            _copy(folder / PROVENANCE, ours.path / PROVENANCE)
         return
     ours.retry()
     final = RESULT if theirs.status == "finished" else FAILURE

@@ -113,6 +113,10 @@ class RunFolder:
         if not (self.path / CONFIG).exists():
             write_document(self.path / CONFIG, self._header(CONFIG), self.config)
 
+    def write_provenance(self, provenance: Mapping[str, object]) -> None:
+        """Say how a run that is begun is made; what comes with its outcome replaces it."""
+        write_document(self.path / PROVENANCE, self._header(PROVENANCE), provenance)
+
     def write_finished(
         self,
         result: Mapping[str, object],
@@ -174,7 +178,7 @@ class RunFolder:
             elif found.status not in ("absent", "begun"):
                 return self._agree(final, outcome, arrays)
             self.begin()
-            write_document(self.path / PROVENANCE, self._header(PROVENANCE), provenance)
+            self.write_provenance(provenance)
             files = {
                 name: write_arrays(self.path / name, self._header(name), value)
                 for name, value in arrays.items()

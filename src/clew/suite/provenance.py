@@ -6,6 +6,7 @@ import hashlib
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 import jax
 
 import clew
+from clew.store import RunFolder
+from clew.store.code import continued, known_provenance
 from clew.suite.schema import KINDS, REGISTRIES
 from clew.suite.spec import RunSpec
 
@@ -46,14 +49,37 @@ def processor() -> str:
 
 def origins(run: RunSpec) -> dict[str, str]:
     """By kind, the package and version that its world, memory or bonus came from, or the module
-    and a hash of its file; nothing of what is Clew's own."""
+    and a hash of its file; nothing of what is Clew's own. See `clew.store.code`."""
     named = ((kind, getattr(run, kind)) for kind in KINDS)
     entries = {kind: REGISTRIES[kind][n] for kind, n in named if n in REGISTRIES[kind].names()}
-    return {
-        kind: entry.package or f"{entry.origin} (sha256 {_file_hash(entry.origin)})"
+    found = {
+        kind: entry.package or _hashed([entry.origin])
         for kind, entry in entries.items()
         if entry.origin
     }
+    if modules := getattr(run.env, "modules", ()):
+        found["environment"] = _hashed(modules)
+    return found
+
+
+def begin(run: RunFolder, now: Mapping[str, str], *, resumed: bool) -> dict[str, str]:
+    """Show the run in the store, with the code that it is trained with; that code.
+
+    If the run is resumed, what it was trained with before stands first.
+    """
+    run.begin()
+    if not now or run.status != "begun":
+        return dict(now)
+    before = known_provenance(run).get("from") if resumed else None
+    told = before if isinstance(before, dict) else {}
+    made = {kind: continued(told.get(kind), text) for kind, text in now.items()}
+    if made != before:
+        run.write_provenance({"from": made})
+    return made
+
+
+def _hashed(modules: Iterable[str]) -> str:
+    return ", ".join(f"{module} (sha256 {_file_hash(module)})" for module in modules)
 
 
 @cache

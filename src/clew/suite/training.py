@@ -17,7 +17,7 @@ from clew.store.canonical import JsonObject
 from clew.suite.logs import Kind, PackLogs, Row, rows_of
 from clew.suite.packs import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
-from clew.suite.provenance import origins, provenance
+from clew.suite.provenance import begin, origins, provenance
 from clew.suite.resuming import RECORD, SPENT
 from clew.suite.rows import STATE
 from clew.suite.stop import Stop
@@ -39,10 +39,12 @@ def train_pack(
 ) -> bool:
     """Train until the pack is done or there is a reason to stop; whether it is done."""
     pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
-    brought = [origins(run) for run in planned.runs]  # of now: its files may change meanwhile
     done, state, history = _resume(pack, folder)
-    for run in folder.runs:
-        run.begin()
+    # of now: its files may change meanwhile
+    brought = [
+        begin(run, origins(spec), resumed=done > 0)
+        for run, spec in zip(folder.runs, planned.runs, strict=True)
+    ]
     with PackLogs(logs, folder.root, folder.runs) as log:
         log.begin(_rows(planned, history, done, state))
         meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from clew.learner.program_cache import use_program_cache
 from clew.plugins import UserModule, modules_in_use, use_again
 from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
+from clew.store.code import known_provenance
 from clew.suite.ahead import SOON, Ahead
 from clew.suite.logs import Kind
 from clew.suite.packs import PackSpec
@@ -263,7 +264,9 @@ def _fail(folder: PackFolder, lease: Lease, reason: str, told: str) -> None:
     about = {**provenance(), "pack": folder.name, "traceback": told}
     for run in folder.runs:
         if not run.finished():
-            run.write_failed(reason, provenance=about, lease=lease)
+            made = known_provenance(run).get("from")
+            brought = {"from": made} if made else {}
+            run.write_failed(reason, provenance={**about, **brought}, lease=lease)
 
 
 def _over(folder: PackFolder) -> bool:

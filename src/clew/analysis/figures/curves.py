@@ -9,11 +9,19 @@ from matplotlib.figure import Figure
 
 from clew.analysis import names
 from clew.analysis.figures.seeds import beeswarm
-from clew.analysis.figures.style import bonus_style, legend, new, quiet_grid, styled, success_axis
+from clew.analysis.figures.style import (
+    bonus_style,
+    heading,
+    legend,
+    new,
+    quiet_grid,
+    styled,
+    success_axis,
+)
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.results import by_run
 from clew.analysis.statistics import Statistics
-from clew.analysis.stats.curves import aligned, band
+from clew.analysis.stats.curves import aligned, band, thinned
 from clew.analysis.stats.task import Task
 from clew.validate import BadInput
 
@@ -25,6 +33,11 @@ DIAGNOSTICS = (
     ("rollouts", "value_loss", "critic's loss"),
 )
 
+POINTS = 100
+"""Of a curve, at most: neighbours are averaged, so that many stay a line."""
+BESIDE = 1.5
+"""Inches for the labels on the left and the legend on the right."""
+
 
 def curves(statistics: Statistics, environment: str) -> Figure:
     """Mean success with a 95% t band over seeds; at the right edge, every seed's tail mean."""
@@ -35,21 +48,23 @@ def curves(statistics: Statistics, environment: str) -> Figure:
     if not group:
         raise BadInput(f"{environment} has no learning curves")
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
+    unit, millions = _unit(e[e["environment"] == environment]["steps"].max())
     with styled():
-        figure = new(1.55 * len(architectures) + 0.6, 1.35 * len(group) + 0.75)
+        figure = new(max(3.0, 1.55 * len(architectures)) + BESIDE, 1.35 * len(group) + 0.9)
         grid = figure.subplots(
             len(group), len(architectures), squeeze=False, sharex=True, sharey=True
         )
         for row, task in zip(grid, group, strict=True):
             bands = band(statistics.usual, environment, task.reward)
+            bands["steps"] /= unit
             for axes, a in zip(row, architectures, strict=True):
                 _panel(axes, bands[bands["architecture"] == a], task, a, statistics.bonuses)
             row[0].set_ylabel(task.reward.capitalize(), fontsize=8.5, fontweight="bold")
         for axes, a in zip(grid[0], architectures, strict=True):
             axes.set_title(a)
-        legend(figure, list(grid.flat), loc="outside upper right", fontsize=8)
-        figure.suptitle(f"{environment}: success", x=0.01, ha="left", fontweight="bold", fontsize=9)
-        figure.supxlabel("environment steps (millions); dots: tail mean of each seed", fontsize=8)
+        legend(figure, list(grid.flat), loc="outside right upper", fontsize=8, across=1)
+        heading(figure, f"{environment}: success", BESIDE)
+        figure.supxlabel(f"environment steps ({millions}); marks: tail means of seeds", fontsize=8)
     return figure
 
 
@@ -63,16 +78,16 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
     there = [p for p in DIAGNOSTICS if frames[p[0]][p[1]].notna().any()]
     if not there:
         raise BadInput(f"{environment} / {reward} has no curves of falls, length or entropy")
+    unit, millions = _unit(max(frames[table]["steps"].max() for table, _, _ in there))
     with styled():
-        figure = new(2.1 * len(there), 2.25)
+        figure = new(2.1 * len(there) + BESIDE, 2.25)
         grid = figure.subplots(1, len(there), squeeze=False)[0]
         for axes, (table, value, title) in zip(grid, there, strict=True):
-            _quartiles(axes, frames[table], value, statistics.bonuses)
+            _quartiles(axes, frames[table], value, unit, statistics.bonuses)
             axes.set_title(title)
-        legend(figure, grid, loc="outside upper right", fontsize=8)
-        title = f"{names.task_label(environment, reward)}: median over seeds"
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=9)
-        figure.supxlabel("environment steps (millions)", fontsize=8)
+        legend(figure, grid, loc="outside right upper", fontsize=8, across=1)
+        heading(figure, f"{names.task_label(environment, reward)}: median over seeds", BESIDE)
+        figure.supxlabel(f"environment steps ({millions})", fontsize=8)
     return figure
 
 
@@ -85,16 +100,16 @@ def _panel(
         if mine.empty:
             continue
         colour, dash, _ = bonus_style(bonus, among)
-        steps = mine["steps"].to_numpy() / 1e6
+        steps, mean, low, high = (
+            thinned(mine[column].to_numpy(), POINTS) for column in ("steps", "mean", "low", "high")
+        )
         axes.fill_between(
-            steps, mine["low"].clip(0), mine["high"].clip(upper=1), color=colour, alpha=0.16,
-            linewidth=0,
-        )  # fmt: skip
+            steps, low.clip(0), high.clip(max=1), color=colour, alpha=0.16, linewidth=0
+        )
         axes.plot(
-            steps, mine["mean"], color=colour, linestyle=dash, linewidth=1.3,
-            label=bonus_label(bonus),
-        )  # fmt: skip
-        last = max(last, steps[-1])
+            steps, mean, color=colour, linestyle=dash, linewidth=1.3, label=bonus_label(bonus)
+        )
+        last = max(last, mine["steps"].max())
     for i, bonus in enumerate((NONE, *task.bonuses)):
         values = task.arms.get((architecture, bonus))
         if values is None or not last:
@@ -105,18 +120,25 @@ def _panel(
     success_axis(axes)
     if last:
         axes.set_xlim(0, last * 1.26)
-        axes.set_xticks([0, last / 2, last], ["0", f"{last / 2:g}", f"{last:g}"])
+        axes.set_xticks([0, last / 2, last], ["0", f"{last / 2:.3g}", f"{last:.3g}"])
 
 
-def _quartiles(axes: Axes, frame: pd.DataFrame, value: str, among: tuple[str, ...]) -> None:
+def _unit(most: float) -> tuple[float, str]:
+    """In which steps are counted, so that numbers are short; and its name."""
+    return (1e6, "millions") if most >= 1e6 else (1e3, "thousands")
+
+
+def _quartiles(
+    axes: Axes, frame: pd.DataFrame, value: str, unit: float, among: tuple[str, ...]
+) -> None:
     for bonus in names.ordered(set(frame["bonus"]), tuple(names.BONUSES)):
         mine = frame[frame["bonus"] == bonus]
         steps, matrix = aligned([curve for _, curve in by_run(mine, value)])
         low, middle, high = np.nanquantile(matrix, [0.25, 0.5, 0.75], axis=0)
         colour, dash, _ = bonus_style(bonus, among)
-        axes.fill_between(steps / 1e6, low, high, color=colour, alpha=0.16, linewidth=0)
+        axes.fill_between(steps / unit, low, high, color=colour, alpha=0.16, linewidth=0)
         axes.plot(
-            steps / 1e6, middle, color=colour, linestyle=dash, linewidth=1.4,
+            steps / unit, middle, color=colour, linestyle=dash, linewidth=1.4,
             label=bonus_label(bonus),
         )  # fmt: skip
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))

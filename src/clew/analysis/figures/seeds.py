@@ -8,11 +8,23 @@ from matplotlib.figure import Figure
 
 from clew.analysis.advice import in_brief, needs
 from clew.analysis.answer import of_task
-from clew.analysis.figures.style import INK, bonus_style, legend, panels, styled, success_axis
+from clew.analysis.figures.style import (
+    INK,
+    LINE,
+    bonus_style,
+    legend,
+    panels,
+    styled,
+    success_axis,
+    wrapped,
+)
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.statistics import Statistics
 from clew.analysis.stats.task import Task, Values
 from clew.validate import BadInput
+
+WIDTH, CELL = 5.4, 0.9
+"""Inches of a panel, unless its agents need more, each with so much room."""
 
 
 def strips(statistics: Statistics) -> Figure:
@@ -24,11 +36,15 @@ def strips(statistics: Statistics) -> Figure:
     if not group:
         raise BadInput("no run is finished: there is no seed to draw")
     with styled():
-        figure, grid = panels(len(group), 5.4, 1.7, across=2)
-        for axes, task in zip(grid, group, strict=True):
+        labels = [_labels(task, statistics.margin) for task in group]
+        width = max(WIDTH, CELL * max(map(len, labels)))
+        titles = [wrapped(task.label, width - 0.6) for task in group]
+        height = 1.7 + LINE * max(title.count("\n") for title in titles)
+        figure, grid = panels(len(group), width, height, across=2)
+        for axes, task, title, under in zip(grid, group, titles, labels, strict=True):
             _panel(axes, task, statistics.bonuses)
-            labels = _labels(task, statistics.margin)
-            axes.set_xticks(range(len(labels)), labels)
+            axes.set_title(title, loc="left", fontweight="bold")
+            axes.set_xticks(range(len(under)), under)
         figure.supylabel("success", fontsize=8)
         legend(figure, grid, loc="outside upper right", fontsize=8)
     return figure
@@ -55,7 +71,6 @@ def _panel(axes: Axes, task: Task, among: tuple[str, ...]) -> None:
     axes.tick_params(axis="x", length=0)
     for i in range(1, len(task.architectures)):
         axes.axvline(i - 0.5, color="#efefef", linewidth=0.8, zorder=0)
-    axes.set_title(task.label, loc="left", fontweight="bold")
 
 
 def _labels(task: Task, margin: float) -> list[str]:
@@ -64,7 +79,7 @@ def _labels(task: Task, margin: float) -> list[str]:
     if len(task.bonuses) == 1:
         under |= {a.agent: f"\n{in_brief(a)}\n{needs(a)}" for a in of_task(task, margin)}
         under[task.upper] = "\n(a control)"
-    return [a + under[a] for a in task.architectures]
+    return [wrapped(a, CELL, 7) + under[a] for a in task.architectures]
 
 
 def beeswarm(values: Values, width: float, near: float = 0.035) -> Values:

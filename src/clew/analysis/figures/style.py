@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 INK = "#222222"
+TITLE = 9
+"""Points."""
+LINE = 0.15
+"""Inches that a line of a title takes."""
 _RC: dict[RcKeyType, object] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -56,14 +61,14 @@ _BONUS: dict[str, tuple[str, Dash, str]] = {
     "counts": ("#009e73", (0, (5, 1, 1, 1)), "D"),
     "icm": ("#7a5195", (0, (2, 1)), "v"),
     "ride": ("#e69f00", (0, (6, 2)), "P"),
-    "rnd": ("#000000", (0, (8, 1)), "*"),
+    "rnd": ("#000000", (0, (8, 1)), "X"),
 }
 _BONUS_SPARE: tuple[tuple[str, Dash, str], ...] = (
     ("#009e73", (0, (5, 1, 1, 1)), "D"),
     ("#cc79a7", (0, (2, 1)), "v"),
     ("#e69f00", (0, (6, 2)), "P"),
-    ("#56b4e9", (0, (3, 1, 1, 1, 1, 1)), "X"),
-    ("#000000", (0, (8, 1)), "*"),
+    ("#56b4e9", (0, (3, 1, 1, 1, 1, 1)), "p"),
+    ("#000000", (0, (8, 1)), "h"),
 )
 _ARCHITECTURE = {
     "GRU": ("#0072b2", "o"),
@@ -129,6 +134,21 @@ def legend(
     figure.legend(
         handles.values(), handles.keys(), loc=loc, fontsize=fontsize, ncols=across or len(handles)
     )
+
+
+def wrapped(text: str, inches: float, size: float = 8) -> str:
+    """In lines that fit, of letters that are `size` points high and may be bold; cut at commas."""
+    letters = max(8, int(inches * 72 / (0.68 * size)))
+    cut = text.replace(", ", ",").replace(",", ", ")
+    return "\n".join(textwrap.wrap(cut, letters, break_on_hyphens=False))
+
+
+def heading(figure: Figure, text: str, right: float) -> None:
+    """A title from the left edge, in room of its own; `right` inches are left to a legend."""
+    width, height = figure.get_size_inches()
+    lines = wrapped(text, width - right, TITLE)
+    figure.set_size_inches(width, height + LINE * lines.count("\n"))
+    figure.suptitle(lines, x=0.01, ha="left", fontweight="bold", fontsize=TITLE)
 
 
 def quiet_grid(axes: Axes) -> None:

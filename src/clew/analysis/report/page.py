@@ -82,7 +82,7 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
     return _template().render(
         title=extras.get("title") or title(agents, names),
         answered=_answered(statistics, found),
-        overall=summary.overall(found, lower),
+        overall=summary.headline(statistics, found),
         compact=grid(found, lower) if len(tasks) == 1 else compact_grid(found, names, lower),
         untested=summary.untested(found, lower),
         alone=agents[0] if len(agents) == 1 else None,
@@ -101,7 +101,7 @@ def page(statistics: Statistics, **extras: Unpack[Extras]) -> str:
         curves=curves_payload(statistics, names.short),
         probes=extras.get("probes"),
         configuration={**configuration, **versions()},
-        **_judged(statistics, extras.get("proofs", {}), names),
+        **_judged(statistics, found, extras.get("proofs", {}), names),
         **_compared(extras),
     )
 
@@ -148,9 +148,12 @@ def _answered(statistics: Statistics, found: Sequence[Answer]) -> list[dict[str,
     return told
 
 
-def _judged(statistics: Statistics, proofs: Proofs, names: TaskNames) -> dict[str, object]:
+def _judged(
+    statistics: Statistics, found: Sequence[Answer], proofs: Proofs, names: TaskNames
+) -> dict[str, object]:
     """The differences between memories, where there are two to compare, and what was proved."""
     given = [v for v in verdicts(statistics) if len(v.gains) > 1]
+    answered = summary.by_task(found)
 
     def of(task: tuple[str, str]) -> list[Verdict]:
         return [v for v in given if (v.task.environment, v.task.reward) == task]
@@ -158,7 +161,10 @@ def _judged(statistics: Statistics, proofs: Proofs, names: TaskNames) -> dict[st
     known = [task for task in names.short if task in proofs]
     return {
         "verdicts": given,
-        "proved": {names[task]: task_proof(proofs[task], of(task)) for task in known},
+        "proved": {
+            names[task]: task_proof(proofs[task], of(task), answered.get(task, []))
+            for task in known
+        },
         "limits": [NOTE, *limits(proofs)] if known else [],
     }
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from clew.analysis.answer import EXCLUDED, Answer
 from clew.analysis.formatting import listed
 from clew.analysis.names import bonus_label
 from clew.analysis.stats.intervals import Interval
@@ -46,9 +47,32 @@ class TaskProof(NamedTuple):
     measured: list[Measured]
 
 
-def task_proof(finding: TaskVerdict, given: Sequence[Verdict]) -> TaskProof:
-    """The proof in a sentence and in full, and what was measured of each bonus."""
-    return TaskProof(in_brief(finding), in_words(finding), [_measured(finding, v) for v in given])
+def task_proof(
+    finding: TaskVerdict, given: Sequence[Verdict], found: Sequence[Answer] = ()
+) -> TaskProof:
+    """The proof in a sentence and in full, and what was measured of each bonus.
+
+    Where there are not two memories to compare, the answers about single agents may still say that
+    the expectation failed.
+    """
+    measured = [_measured(finding, v) for v in given]
+    for bonus in dict.fromkeys(a.bonus for a in found):
+        if all(v.bonus != bonus for v in given):
+            measured += _of_agents(finding, bonus, [a for a in found if a.bonus == bonus])
+    return TaskProof(in_brief(finding), in_words(finding), measured)
+
+
+def _of_agents(finding: TaskVerdict, bonus: str, found: Sequence[Answer]) -> list[Measured]:
+    """That a bonus helped nobody, or that it helped, where the other was expected."""
+    expected = _expected(finding)
+    helped = [a.agent for a in found if a.effect.helps]
+    none = all(a.effect.said in EXCLUDED for a in found)
+    failed = helped if expected == "null" else none and expected in EXPECTED
+    if not failed:
+        return []
+    whom = helped or [a.agent for a in found]
+    said = f"{bonus_label(bonus)} {'helps' if helped else 'does not help'} {listed(whom)}."
+    return [_unexpected(finding, said, still=none)]
 
 
 def _measured(finding: TaskVerdict, verdict: Verdict) -> Measured:
@@ -58,12 +82,21 @@ def _measured(finding: TaskVerdict, verdict: Verdict) -> Measured:
     if outcome == "open":
         said += f" Expected was that it would {EXPECTED[expected]}; the seeds leave room for that."
     if outcome == "not as expected":
-        said += f" Expected was that it would {EXPECTED[expected]}. Both can be true: "
-        said += f"{'; '.join(_why_both(finding, expected, verdict))}."
+        return _unexpected(finding, said, still=verdict.pattern == "null")
     return Measured(said, outcome)
 
 
-def _why_both(finding: TaskVerdict, expected: str, verdict: Verdict) -> list[str]:
+def _unexpected(finding: TaskVerdict, said: str, *, still: bool) -> Measured:
+    """What was measured where something else was expected; `still` if the bonus did nothing."""
+    expected = _expected(finding)
+    said += (
+        f" Expected was that it would {EXPECTED[expected]}; that failed here. Both can be true: "
+    )
+    said += f"{'; '.join(_why_both(finding, expected, still))}."
+    return Measured(said, "not as expected")
+
+
+def _why_both(finding: TaskVerdict, expected: str, still: bool) -> list[str]:
     """Why a proof and a measurement that disagree need not contradict each other."""
     reasons = []
     if finding.smaller:
@@ -78,7 +111,7 @@ def _why_both(finding: TaskVerdict, expected: str, verdict: Verdict) -> list[str
             "the proof says what the reward forces a memory to hold; that a bonus then does this "
             "is what the study saw on its own tasks, not a theorem"
         )
-    if verdict.pattern == "null":
+    if still:
         reasons.append("agents that succeed, or fail, with the bonus and without cannot show it")
     return reasons
 
@@ -112,7 +145,7 @@ def in_brief(finding: TaskVerdict) -> str:
 def in_words(finding: TaskVerdict) -> str:
     """The proof in a few sentences."""
     if finding.summary is None:
-        return f"Nothing. {_sentence(finding.refused)}"
+        return f"Nothing: {finding.refused.rstrip('.')}."
     said = [f"Of {_where(finding)}, the reward is {_reward_is(finding)}."]
     tallies = _variables(finding)
     kept = [
@@ -129,7 +162,7 @@ def in_words(finding: TaskVerdict) -> str:
         said.append(_sentence(finding.summary["advice"]))
     said += [_sentence(reason) for reason in finding.summary["reasons"]]
     if finding.smaller:
-        said.append(f"The task itself was not decided: {_sentence(finding.refused)}")
+        said.append(f"The task itself was not decided: {finding.refused.rstrip('.')}.")
     return " ".join(said)
 
 

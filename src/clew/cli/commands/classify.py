@@ -60,10 +60,12 @@ def classify(
     """Decide what a reward forces memory to keep, and what a bonus is expected to do.
 
     Args:
-        what: A file (.POMDP, .json), a POMDP of the gallery, or a world of `clew.envs`.
-        options: Options of the POMDP or world, as NAME=VALUE, a list as "NAME=[0, 1]"; a world also
-            has reward=, discount=, and draws= (how often levels are drawn, where there are too many
-            to take all).
+        what: A file (.POMDP, .json), a POMDP of the gallery, a world of `clew.envs`, or a Gymnasium
+            environment: gymnasium:ID, or module:function for a function that returns one.
+        options: Options of the POMDP, world or environment, as NAME=VALUE, a list as
+            "NAME=[0, 1]"; a world and an environment also have reward= and discount=; a world has
+            draws= (how often levels are drawn, where there are too many to take all), and an
+            environment state=, seeds=, wrappers=, keys= and knowledge=.
         limit: Most posteriors to enumerate; a belief filter with more counts as not finite.
         json: Print one JSON object instead of words, with exact fractions.
         draw: Files for pictures. .png: the pairs of histories that the answer names, as strips of
@@ -91,7 +93,7 @@ def classify(
         about = {"machine": machine_summary(examined)} if examined else {}
         print(dumps({**summary(answer), **about}, ensure_ascii=False, indent=2))
     else:
-        report(console_for(), answer, examined)
+        report(console_for(), answer, examined, trainable=hosted(what) or what in envs.names())
     for file in draw:
         if file.suffix.lower() in STRIPS:
             own = confused(examined) if examined else []
@@ -134,8 +136,8 @@ def load(
         return from_env(envs.make(what, **options), None, **named, **drawn)
     valid = [*gallery.names(), *envs.names()]
     raise BadInput(
-        f"{what!r} is neither a file nor a name; choose {listing(valid)}, or gymnasium:ID"
-        f"{hint(what, valid)}"
+        f"{what!r} is neither a file nor a name; choose {listing(valid)}, or gymnasium:ID "
+        f"or module:function{hint(what, valid)}"
     )
 
 
@@ -148,8 +150,14 @@ def _with_machine(model: Pomdp | PomdpRM, path: Path) -> PomdpRM:
     return PomdpRM(model, Labelling.by_name(model, sorted(machine.propositions)), machine)
 
 
-def report(console: Console, answer: Classification, examined: Examination | None = None) -> None:
-    """The answers in words."""
+def report(
+    console: Console,
+    answer: Classification,
+    examined: Examination | None = None,
+    *,
+    trainable: bool = False,
+) -> None:
+    """The answers in words; of what can be trained on, also how an experiment is made."""
     if examined:
         for line in about_machine(examined):
             _say(console, line)
@@ -158,6 +166,8 @@ def report(console: Console, answer: Classification, examined: Examination | Non
     pomdp = answer.pomdp
     _say(console, headline(answer), "bold")
     _say(console, about_bonus(answer))
+    if trainable and answer.diagnosis.certainty != "a theorem":
+        _say(console, "(To try it, edit what `clew new suite NAME` writes, and `clew run` it.)")
     _say(console)
     _say(
         console,

@@ -189,7 +189,7 @@ def say_answer(console: Console, statistics: Statistics) -> None:
     from clew.analysis.answer import answers
     from clew.analysis.summary import lines
 
-    for line in lines(answers(statistics), statistics.results.lower):
+    for line in lines(statistics, answers(statistics)):
         say(console, line)
 
 

@@ -7,12 +7,14 @@ import time
 from pathlib import Path
 
 from clew.cli.arm_table import print_runs
+from clew.cli.other_code import mixed_code
 from clew.cli.output import EXIT_FAILED, console_for, say
 from clew.cli.parsing import StorePath
 from clew.cli.progress import duration, progress_text
 from clew.cli.registry import register
-from clew.store import Store, count
+from clew.store import RunState, Store, count
 from clew.store.canonical import JsonObject
+from clew.store.planned import not_begun
 from clew.suite.progress import UnfinishedPack, scan_running, unfinished
 
 SILENT = 60.0
@@ -33,13 +35,23 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
     opened = Store(store, read_only=True)
     rows = scan_running(opened, deep=deep)
     console, packs = console_for(json), list(unfinished(opened))
-    print_runs(console, rows, count(rows), json, packs=[_plain(pack) for pack in packs])
+    notes = mixed_code(opened, rows)
+    plain = [_plain(pack) for pack in packs]
+    print_runs(console, rows, _counts(opened, rows), json, packs=plain, notes=notes)
+    for note in notes if not json else []:
+        say(console, note)
     for pack in packs if not json else []:
         say(console, pack_line(pack))
     for damaged in opened.quarantined():
         say(console, f"in quarantine: {damaged}")
     if any(row.status in ("damaged", "unreadable") for row in rows):
         sys.exit(EXIT_FAILED)
+
+
+def _counts(store: Store, rows: list[RunState]) -> dict[str, int]:
+    """As `clew run` counts: with what its suite has and nobody has begun."""
+    absent = len(not_begun(store).runs)
+    return {**count(rows), **({"absent": absent} if absent else {})}
 
 
 def pack_line(pack: UnfinishedPack) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from clew.learner import Knobs, Settings
 from clew.validate import BadInput
 
 KNOBS, SETTINGS = Knobs(), Settings()
+BARE = re.compile(r"[+-]?(\d+\.|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+"""A number that TOML does not know: `.5` and `1.`."""
 
 
 @register("train")
@@ -122,5 +125,5 @@ def parse_options(field: str, given: Sequence[str]) -> dict[str, object]:
         try:
             (found[name],) = tomllib.loads(f"value = {value}").values()
         except (tomllib.TOMLDecodeError, ValueError):
-            found[name] = value
+            found[name] = float(value) if BARE.fullmatch(value) else value
     return found

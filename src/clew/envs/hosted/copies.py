@@ -10,7 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
@@ -18,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 
 from clew.envs.hosted.recipe import EnvironmentFailed, Info
 from clew.envs.hosted.spaces import Batch
-from clew.validate import BadInput, error_words
+from clew.validate import BadInput, error_words, hint, listing
 
 if TYPE_CHECKING:
     from clew.envs.hosted.environment import HostedEnvironment
@@ -28,6 +30,8 @@ INFO = ("is_success", "success")
 
 TIMED, LONGEST = 200, 0.5
 """Steps that are timed for a forecast, and seconds that they may take."""
+PATIENCE = 2.0
+"""Seconds in which a latent must have been seen."""
 
 
 class HostStep(NamedTuple):
@@ -137,6 +141,7 @@ class Copies:
 
 def step_seconds(env: HostedEnvironment) -> float:
     """How long one copy takes for a step, by some random ones."""
+    require_latents(env)
     copy, random = Copies(env, 1), np.random.default_rng(0)
     try:
         copy.reset([0])
@@ -147,6 +152,44 @@ def step_seconds(env: HostedEnvironment) -> float:
         return spent / steps
     finally:
         copy.close()
+
+
+@cache
+def require_latents(env: HostedEnvironment) -> None:
+    """Refuse latents that a random episode does not have: they are asked after all training."""
+    if not env.latents:
+        return
+    copy, random = Copies(replace(env, vector="sync"), 1), np.random.default_rng(0)
+    began, found = time.perf_counter(), dict[str, Any]()
+    try:
+        found |= copy.reset([0])[1]
+        while not found.keys() >= set(env.latents) and time.perf_counter() - began < PATIENCE:
+            step = copy.step(random.integers(len(env.action_names), size=1))
+            found |= step.info
+            if (step.terminated | step.truncated).any():
+                break
+    finally:
+        copy.close()
+    for key in env.latents:
+        if key not in found:
+            there = [name for name in found if not name.startswith("_")]
+            raise BadInput(
+                f"latents={key!r} is not valid: in a random episode of {env.title} info has no "
+                f"such key{hint(key, there)}; "
+                + (f"it has {listing(there)}" if there else "it is empty")
+            )
+        if whole_numbers(found[key]) is None:
+            raise BadInput(f"latents={key!r} is not valid; info[{key!r}] is not a whole number")
+
+
+def whole_numbers(found: object) -> Int[np.ndarray, " env"] | None:
+    """What stands under a key of `info`, if it is a whole number for every copy."""
+    try:
+        values = np.asarray(found)
+        whole = values.astype(np.int64)
+        return whole if values.ndim == 1 and bool((whole == values).all()) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _mode_of(vector: VectorEnv, title: str) -> AutoresetMode:

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from clew.envs.base import ALPHABET_BYTES, Environment, Rewards, Step
-from clew.envs.hosted.recipe import Recipe
+from clew.envs.hosted.host import UNSTATED
+from clew.envs.hosted.recipe import Recipe, registered_limit
 from clew.envs.hosted.spaces import (
     Actions,
     Layout,
@@ -97,6 +98,11 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
         return self._seen.threshold
 
     @property
+    def modules(self) -> tuple[str, ...]:
+        """Whose files it is made of, as far as one copy shows, but for Gymnasium's own."""
+        return self._seen.modules
+
+    @property
     def films(self) -> bool:
         """Whether it can draw itself."""
         return self._seen.films
@@ -149,9 +155,29 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
     def describe(self) -> str:
         """In a sentence, for people."""
         seen = self._seen
+        limit = f"at most {self.horizon} steps"
+        if self.horizon == UNSTATED:
+            limit = (
+                "no time limit of its own, so state one: environment_options = "
+                "{ max_episode_steps = 500 } in a suite, or --environment-options "
+                "max_episode_steps=500 for `clew train`"
+            )
         return (
-            f"Observations {seen.observed}; {len(self.action_names)} actions; at most "
-            f"{self.horizon} steps. Success: {self._success_words()}."
+            f"Observations {seen.observed}; {len(self.action_names)} actions; {limit}. "
+            f"Success: {self._success_words()}."
+        )
+
+    @property
+    def doubt(self) -> str:
+        """Why success may be out of reach; empty if nothing speaks for that."""
+        own, threshold = self._seen.registered, self.threshold
+        stated = self.success_return is not None or self.success_key is not None
+        if stated or threshold is None or own is None or self.horizon >= own:
+            return ""
+        return (
+            f"{self.title}: unless its info says what a success is, a return of {threshold:g} "
+            f"counts as one; that was registered for episodes of {own} steps, and with "
+            f"max_episode_steps={self.horizon} it may be out of reach: state success_return too"
         )
 
     def _success_words(self) -> str:
@@ -216,9 +242,11 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
                 facts=facts,
                 actions=action_layout(name, acted),
                 horizon=recipe.max_episode_steps or spec.max_episode_steps,  # type: ignore
+                registered=None if spec is None else registered_limit(spec.id),
                 threshold=None if spec is None else spec.reward_threshold,
                 films="rgb_array" in env.metadata.get("render_modes", ())
                 and not recipe.makes_vectors,
+                modules=recipe.modules(env),
             )
         finally:
             env.close()
@@ -231,8 +259,11 @@ class _Seen(NamedTuple):
     facts: Layout | None
     actions: Actions
     horizon: int
+    registered: int | None
+    """The time limit that its makers registered."""
     threshold: float | None
     films: bool
+    modules: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)

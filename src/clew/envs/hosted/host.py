@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from clew.validate import BadInput
 
+UNSTATED = 2**31 - 1
+"""Steps of an episode that nobody limits."""
+
 if TYPE_CHECKING:
     from clew.envs.hosted.environment import HostedEnvironment
+
+
+class NoTimeLimit(BadInput):
+    """Nothing says when an episode ends at the latest."""
 
 
 def host(
@@ -70,3 +77,14 @@ def host(
         latents=tuple(latents),
         vector=vector,
     )
+
+
+def listable(name: str) -> HostedEnvironment:
+    """With default options, to be described: also one without a time limit, which has to be stated.
+
+    It cannot be trained on then.
+    """
+    try:
+        return host(name)
+    except NoTimeLimit:
+        return host(name, max_episode_steps=UNSTATED)

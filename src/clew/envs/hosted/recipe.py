@@ -16,6 +16,7 @@ import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import TimeLimit
 
+from clew.envs.hosted.host import NoTimeLimit
 from clew.validate import BadInput, error_words, hint
 
 T = TypeVar("T")
@@ -23,6 +24,8 @@ GYMNASIUM = "gymnasium:"
 LIMITS = ("_max_episode_steps", "max_episode_steps", "max_steps", "max_episode_length")
 """Attributes by which environments without a registered time limit say what theirs is; the first is
 that of Gymnasium's `TimeLimit`."""
+NOT_ITS_OWN = ("gymnasium", "clew", "functools", "builtins")
+"""Packages whose code is no environment's own."""
 Env = gymnasium.Env[Any, Any]
 Info = Mapping[str, Any]
 """What an environment says beside an observation: whatever its authors like."""
@@ -104,11 +107,22 @@ class Recipe:
                 limit = _attribute(one, name)
                 if isinstance(limit, int) and limit > 0:
                     return replace(self, max_episode_steps=limit)
-            raise BadInput(
+            raise NoTimeLimit(
                 f"{self.name} has no time limit, and evaluations play to the end of an episode; "
                 "state one with the option max_episode_steps, such as max_episode_steps=500"
             )
         return self
+
+    def modules(self, env: Env | VectorEnv) -> tuple[str, ...]:
+        """Modules of the function, of `env`, a copy, and of all that wraps it; not Gymnasium's."""
+        targets = [*self.wrappers] + [self.name] * (not self.name.startswith(GYMNASIUM))
+        found = {target.partition(":")[0] for target in targets}
+        found |= {str(getattr(imported(target), "__module__", "")) for target in targets}
+        one: object = getattr(env, "envs", [env])[0]
+        while one is not None:
+            found.add(type(one).__module__)
+            one = getattr(one, "env", None)
+        return tuple(sorted(m for m in found if m.partition(".")[0] not in ("", *NOT_ITS_OWN)))
 
     def _registered(self, options: dict[str, object]) -> Env:
         name = self.name.removeprefix(GYMNASIUM)
@@ -188,6 +202,12 @@ def imported(target: str) -> Callable[..., Any]:
             f"{target!r} is not a function; name one that makes a gymnasium.Env and returns it"
         )
     return found
+
+
+def registered_limit(identifier: str) -> int | None:
+    """The time limit of one of Gymnasium's, as it is registered."""
+    spec = gymnasium.registry.get(identifier)
+    return None if spec is None else spec.max_episode_steps
 
 
 def _attribute(env: object, name: str) -> object:

@@ -9,14 +9,15 @@ The gates are read in order, as the paper reads them:
    bonus multiplies what an architecture retains by itself;
 4. supervised and well ranked → **null**: there is no exploratory deficit to correct.
 
-Only the first is a theorem. (A reward may be dense and well ranked, and a bonus still harmful: let
-staying pay 1 and leaving, which pays nothing, show something new each time.)
+Only the first is a theorem, and only it says what to do; the others say what to try. (A reward may
+be dense and well ranked, and a bonus still harmful: let staying pay 1 and leaving, which pays
+nothing, show something new each time.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -50,6 +51,8 @@ class Diagnosis:
     """Of a bonus, in a sentence."""
     reasons: tuple[str, ...]
     limits: tuple[str, ...] = LIMITS
+    certainty: str = "an expectation, not a theorem"
+    """How sure that is."""
 
     @property
     def advice(self) -> str:
@@ -60,7 +63,8 @@ class Diagnosis:
 def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diagnosis:
     """Read the gates in order."""
     if redundancy.holds:
-        return Diagnosis("null", *REDUNDANT, (redundancy.reason,), (*LIMITS, ARRIVAL))
+        reasons, limits = (redundancy.reason,), (*LIMITS, ARRIVAL)
+        return Diagnosis("null", *REDUNDANT, reasons, limits, certainty="a theorem")
     memory = required_memory(profile)
     ranked = (
         "one-step rewards misrank actions, even with perfect memory"
@@ -78,7 +82,10 @@ def diagnose(profile: Profile, ranking: Ranking, redundancy: Redundancy) -> Diag
     limits = LIMITS if unsupervised or not partly else (*LIMITS, PARTLY)
     outcome: Outcome = "equalise" if ranking.misranked else "null"
     outcome = "amplify" if unsupervised else outcome
-    return Diagnosis(outcome, *_advice(outcome, memory), (*reasons, ranked), limits)
+    found = Diagnosis(outcome, *_advice(outcome, memory), (*reasons, ranked), limits)
+    # that one-step rewards misrank actions holds almost wherever reward comes late
+    weak = outcome == "equalise" and not memory
+    return replace(found, certainty="a weak expectation, not a theorem") if weak else found
 
 
 def not_computed(why: str, unsupervised: bool) -> Diagnosis:
@@ -87,9 +94,8 @@ def not_computed(why: str, unsupervised: bool) -> Diagnosis:
     if unsupervised:
         expected += "; the reward supervises no memory (a machine without any pays the same return)"
     reason = f"{why}: optimal play and its memory were not computed"
-    return Diagnosis(
-        "undecided", "train with and without a bonus, and compare", expected, (reason,)
-    )
+    todo = "train with and without a bonus, and compare"
+    return Diagnosis("undecided", todo, expected, (reason,), certainty="")
 
 
 REDUNDANT = (
@@ -102,22 +108,28 @@ def _advice(outcome: Outcome, memory: Mapping[str, Tally]) -> tuple[str, str]:
     """What to do, and what to expect of a bonus."""
     if outcome == "amplify":
         missing = [_of(name) for name, tally in memory.items() if not tally.required_unpoolable]
-        return "choose the memory first", (
+        todo = "a bonus may help agents that remember well; compare memories, with and without it"
+        return todo, (
             f"good play needs {' and '.join(missing)}, which the reward does not supervise (a "
-            "machine can pay the same return and forget it), so that a bonus helps only those that "
-            "remember anyway"
+            "machine can pay the same return and forget it), so that a bonus should help only "
+            "those that remember anyway; only an experiment decides"
         )
     what = " and ".join(_of(name) for name in memory)
     kept = f"the reward supervises {what} (no machine that pays the same return can forget it)"
     kept = kept if memory else "no memory is required"
     if outcome == "null":
-        return "leave the bonus out", (
-            f"{kept}, and one-step rewards rank actions right, so that a bonus has nothing to add "
-            "and may distract"
+        return "a bonus is not expected to help; train without one first", (
+            f"{kept}, and one-step rewards rank actions right, so that a bonus should have nothing "
+            "to add and may distract"
         )
-    return "use an exploration bonus" + ", with a memory or without" * (not memory), (
+    then = (
+        "so that a bonus may help whoever does not look for what it needs"
+        if memory
+        else "which holds almost wherever reward comes late, and says little about a bonus"
+    )
+    return "a bonus may help; train with and without it, and compare", (
         f"{kept}, but one-step rewards misrank actions (what pays most at once is not always "
-        f"best), so that a bonus helps{' whoever does not look for what it needs' * bool(memory)}"
+        f"best), {then}; only an experiment decides"
     )
 
 

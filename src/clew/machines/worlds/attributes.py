@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Hashable, Iterator, Mapping
-from copy import deepcopy
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from clew.machines.worlds.gym_calls import actions_of, copied, reset, step
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -99,7 +100,7 @@ def _about_pictures(name: str) -> bool:
 def _clocks(env: Env) -> set[str]:
     """Whole numbers that grow by one in every step, whatever is done."""
     counted: set[str] | None = None
-    copy = deepcopy(env)
+    copy = copied(env)
     for before, after in _steps(copy):
         grown = {
             name
@@ -113,12 +114,12 @@ def _clocks(env: Env) -> set[str]:
 def _steps(env: Env) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The attributes before and after random steps, of several episodes."""
     rng = random.Random(0)
-    count, first = int(env.action_space.n), int(getattr(env.action_space, "start", 0))  # type: ignore[attr-defined]
-    env.reset(seed=0)
-    for step in range(STEPS):
+    actions = actions_of(env).taken
+    reset(env, 0)
+    for number in range(STEPS):
         before = dict(vars(env.unwrapped))
-        action = step if step < count else rng.randrange(count)
-        _, _, terminated, truncated, _ = env.step(first + action)
+        action = number if number < len(actions) else rng.randrange(len(actions))
+        _, _, terminated, truncated = step(env, actions[action])
         yield before, dict(vars(env.unwrapped))
         if terminated or truncated:
-            env.reset(seed=step)
+            reset(env, number)

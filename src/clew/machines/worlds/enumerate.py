@@ -62,6 +62,10 @@ class Walker(abc.ABC, Generic[S]):
         self.picture: Callable[[S], np.ndarray] | None = None
         """Of a state, for people; None if there is none."""
 
+    def called(self, observation: Hashable) -> str:
+        """In words; nothing for what is too long for them."""
+        return self.words(observation) if isinstance(observation, int) else ""
+
     @abc.abstractmethod
     def step(self, states: Sequence[S]) -> list[list[list[tuple[Taken, S]]]]:
         """Every way each action can go from each state, and the state after."""
@@ -226,16 +230,7 @@ def _called(mode: str, key: Key) -> str:
 
 def _names(walker: Walker[S]) -> Iterator[str]:
     """Observations as people read them; a name that comes twice gets its number."""
-    names = [
-        walker.words(symbol) if isinstance(symbol, int) else _short(symbol) or f"view {number}"
-        for symbol, number in walker.seen.items()
-    ]
+    names = [walker.called(seen) or f"view {number}" for seen, number in walker.seen.items()]
     often = Counter([*names, END])
     for number, name in enumerate(names):
         yield name if often[name] == 1 else f"{name} ({number})"
-
-
-def _short(symbol: Hashable) -> str:
-    """A few numbers, written out; nothing for anything longer."""
-    text = str(symbol) if isinstance(symbol, tuple) else ""
-    return text if len(text) <= 24 else ""

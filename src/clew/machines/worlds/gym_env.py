@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from clew.envs.enumeration import LIMIT
+from clew.envs.hosted.spaces import space_words
 from clew.machines.exact.numbers import NumberLike, rational, summed
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
 from clew.machines.worlds.attributes import REST, Attributes, generators
-from clew.machines.worlds.chance import CannotEnumerateError, Oracle, outcomes
+from clew.machines.worlds.chance import CannotEnumerateError, Oracle, Uniform, outcomes
 from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
+from clew.machines.worlds.gym_calls import actions_of, copied, its_own, reset, step
+from clew.machines.worlds.gym_words import symbol, written
 from clew.validate import BadInput, one_of, whole_number
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ def from_gym(
     limit: int = LIMIT,
     name: str = "",
 ) -> Pomdp:
-    """Enumerate an environment whose actions are Discrete and which can be copied.
+    """Enumerate an environment whose actions can be tried one by one and which can be copied.
 
     `variables` maps the environment (unwrapped) to its named latent variables, which together
     decide what happens next; without it they are its attributes. With `seeds`, or where the
@@ -76,14 +79,16 @@ class GymWalker(Walker["Env"]):
     """A state is a copy of the environment."""
 
     def __init__(self, env: Env, variables: StateVariables[Env], reward: str = "native"):
-        count = getattr(getattr(env, "action_space", None), "n", None)
-        if count is None:
-            raise BadInput(f"{env} has no finite set of actions; its action space must be Discrete")
+        names, self.taken = actions_of(env)
         self.limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-        names = _actions(env, int(count))
-        super().__init__(lambda copy: variables(copy.unwrapped), names, (self.limit or 10**6) - 1)
+
+        def named(copy: Env) -> Mapping[str, Hashable]:
+            with its_own("the function of the latent variables"):
+                return variables(copy.unwrapped)
+
+        super().__init__(named, names, (self.limit or 10**6) - 1)
         self.env, self.reward = env, reward
-        self.first = int(getattr(env.action_space, "start", 0))
+        self.written: dict[Hashable, str] = {}
         self.draws = 0
         self.why = ""
         self._outside = _globally()
@@ -99,10 +104,10 @@ class GymWalker(Walker["Env"]):
     def begin(self, seeds: int | Sequence[int] | None) -> list[First[Env]]:
         """Every way an episode can begin."""
         if seeds is None:
-            ways = self._every(self.env, lambda env: env.reset()[0], SEEDS)
-            seen = {(_symbol(obs), self.key(env)) for (obs, env), _ in ways}
-            plain = [deepcopy(self.env) for _ in range(RESETS)]
-            if any((_symbol(env.reset()[0]), self.key(env)) not in seen for env in plain):
+            ways = self._every(self.env, reset, SEEDS)
+            seen = {(symbol(obs), self.key(env)) for (obs, env), _ in ways}
+            plain = [copied(self.env) for _ in range(RESETS)]
+            if any((symbol(reset(env)), self.key(env)) not in seen for env in plain):
                 if self.draws:
                     raise BadInput(
                         f"{self.env} begins in more ways than {SEEDS:,} seeds show, because "
@@ -115,19 +120,28 @@ class GymWalker(Walker["Env"]):
         else:
             some = range(seeds) if isinstance(seeds, int) else seeds
             whole_number("number of seeds", len(some), 1)
-            copies = [deepcopy(self.env) for _ in some]
-            shown = [(env.reset(seed=seed)[0], env) for env, seed in zip(copies, some, strict=True)]
+            copies = [copied(self.env) for _ in some]
+            shown = [(reset(env, seed), env) for env, seed in zip(copies, some, strict=True)]
             ways = [(way, Fraction(1, len(some))) for way in shown]
             self.draws = max(self.draws, len(some))
             self.why = self.why or "seeds were asked for"
-        return [First(self.key(env), env, self.number(_symbol(obs)), p) for (obs, env), p in ways]
+        return [First(self.key(env), env, self.shown(obs), p) for (obs, env), p in ways]
 
     def step(self, states: Sequence[Env]) -> list[list[list[tuple[Taken, Env]]]]:
         """What every action does to each state, and the states after."""
         return [[self._taken(env, a) for a in range(len(self.actions))] for env in states]
 
+    def called(self, observation: Hashable) -> str:
+        """As people read it; nothing for what is long."""
+        return self.written[observation]
+
+    def shown(self, obs: Any) -> int:
+        """The number of an observation, which also gets a name."""
+        self.written.setdefault(symbol(obs), written(obs))
+        return self.number(symbol(obs))
+
     def notes(self) -> Iterable[str]:
-        """What the seeds may have missed, and what was left out."""
+        """What the seeds may have missed, what was left out, and what the names stand for."""
         if self.draws:
             share = math.log(MISSED) / self.draws
             yield (
@@ -135,20 +149,26 @@ class GymWalker(Walker["Env"]):
                 f"more often than {share:.1%} of the time is missed with a chance of less than "
                 f"1 in {MISSED}"
             )
-        if "a0" in self.actions:
-            yield "a0, a1, … are actions and o0, o1, … observations, by their numbers"
+        first = self.actions[0]
+        if first == f"a{self.taken[0]}" or not isinstance(self.taken[0], int):
+            yield f"actions go by the numbers that a step takes, such as {first}"
+        if any(isinstance(seen, int) for seen in self.seen):
+            yield "o0, o1, … are observations, by their numbers"
+        if "" in self.written.values():
+            yield (
+                "view 0, view 1, … are observations that are too long to write out, numbered as "
+                f"they were found: {space_words(self.env.observation_space)}"
+            )
         if self.limit:
             yield f"the time limit of {self.limit:,} steps is left out"
         if self.left_out:
             yield f"attributes that only count steps are left out: {', '.join(self.left_out)}"
 
     def _taken(self, env: Env, action: int) -> list[tuple[Taken, Env]]:
-        ways = self._every(env, lambda copy: copy.step(self.first + action), STEP_SEEDS)
+        ways = self._every(env, lambda copy: step(copy, self.taken[action]), STEP_SEEDS)
         found: dict[Taken, tuple[Fraction, Env]] = {}
-        for ((obs, reward, terminated, _, _), after), p in ways:
-            taken = Taken(
-                self.key(after), self.number(_symbol(obs)), self._paid(reward), bool(terminated)
-            )
+        for ((obs, reward, terminated, _), after), p in ways:
+            taken = Taken(self.key(after), self.shown(obs), self._paid(reward), terminated)
             so_far = found.get(taken, (Fraction(0), after))
             found[taken] = (so_far[0] + p, so_far[1])
         return [(taken._replace(probability=p), after) for taken, (p, after) in found.items()]
@@ -162,13 +182,13 @@ class GymWalker(Walker["Env"]):
     ) -> list[tuple[tuple[Any, Env], Fraction]]:
         """Every outcome of a reset or step, with the copy it happened to."""
         before = _randomness(env)
-        copy = deepcopy(env)
+        copy = copied(env)
         result = act(copy)
         if before is not None and before == _randomness(copy) and _globally() == self._outside:
             return [((result, copy), Fraction(1))]
 
         def run(oracle: np.random.Generator) -> tuple[Any, Env]:
-            copy = deepcopy(env)
+            copy = copied(env)
             copy.unwrapped._np_random = oracle  # pyright: ignore[reportPrivateUsage]
             return act(copy), copy
 
@@ -181,7 +201,7 @@ class GymWalker(Walker["Env"]):
             self.retraced = (2, 3)
         found = []
         for seed in range(seeds):
-            copy = deepcopy(env)
+            copy = copied(env)
             _reseed(copy, seed)
             found.append(((act(copy), copy), Fraction(1, seeds)))
         self._outside = _globally()
@@ -189,7 +209,7 @@ class GymWalker(Walker["Env"]):
 
     def _same_outside(self, act: Callable[[Env], Any], env: Env) -> None:
         """Refuse to enumerate what draws from a generator that is not the environment's own."""
-        copy = deepcopy(env)
+        copy = copied(env)
         others = [g for g in generators(copy) if g is not getattr(copy.unwrapped, "_np_random", 0)]
         states, outside = [_state(g) for g in others], _globally()
         act(copy)
@@ -212,6 +232,8 @@ def _picture(env: Env) -> np.ndarray:
 
 def _own_generator(way: tuple[Any, Env]) -> tuple[Any, Env]:
     """The copy with a plain generator again, which can be copied."""
+    if any(isinstance(value, Uniform) for value in vars(way[1].unwrapped).values()):
+        raise CannotEnumerateError("a uniform number is kept for later")
     way[1].unwrapped._np_random = np.random.default_rng(0)  # pyright: ignore[reportPrivateUsage]
     return way
 
@@ -248,16 +270,6 @@ def _reseed(env: Env, seed: int) -> None:
             generator.bit_generator.state = fresh.state
         else:
             generator.seed(seed)
-
-
-def _actions(env: Env, count: int) -> tuple[str, ...]:
-    """By the names of an enumeration `actions`, if the environment has one."""
-    named = {
-        int(each): str(each.name) for each in getattr(env.unwrapped, "actions", ()) or ()
-        if hasattr(each, "name") and hasattr(each, "value")
-    }  # fmt: skip
-    first = int(getattr(env.action_space, "start", 0))
-    return tuple(named.get(first + i, f"a{i}") for i in range(count))
 
 
 Rows = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
@@ -298,11 +310,12 @@ def _from_table(rows: Rows, env: Env, reward: str, discount: Fraction, name: str
         return ((Branch(s, s, Fraction(1), Fraction(0)),),) * len(walker.actions)
 
     begins = [rational("a probability", float(p)) for p in start]
+    observations = tuple(walker.called(s) for s in map(walker.shown, range(len(rows))))
     names = tuple(f"s{s}" for s in range(len(rows)))
     return Pomdp(
         states=names,
         actions=walker.actions,
-        observations=tuple(f"o{s}" for s in range(len(rows))),
+        observations=observations,
         start=tuple(Begin(s, s, p / sum(begins)) for s, p in enumerate(begins) if p),
         steps=tuple(
             stay(s) if s in over else tuple(law(rows[s][a]) for a in range(len(walker.actions)))
@@ -314,22 +327,6 @@ def _from_table(rows: Rows, env: Env, reward: str, discount: Fraction, name: str
         name=name,
         notes=tuple(walker.notes()),
     )
-
-
-def _symbol(obs: object) -> Hashable:
-    """Something that equal observations share."""
-    if isinstance(obs, dict):
-        return tuple((name, _symbol(part)) for name, part in sorted(obs.items()))
-    if isinstance(obs, tuple | list):
-        return tuple(map(_symbol, obs))
-    if isinstance(obs, str):
-        return obs
-    array = np.asarray(obs)
-    if array.ndim == 0 and array.dtype.kind in "iub":
-        return int(array)
-    if array.dtype.kind in "iub" and array.size <= 8:
-        return tuple(array.ravel().tolist())
-    return array.tobytes() if array.dtype.kind in "iubf" else str(obs)
 
 
 __all__ = ["CannotEnumerateError", "GymWalker", "Oracle", "from_gym"]

@@ -1,0 +1,45 @@
+"""What can be known of a suite before it is trained: that it can give no answer, or no success."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from clew.labels import NONE
+
+if TYPE_CHECKING:
+    from clew.suite import Suite
+
+SEEDS, EQUIVALENT_SEEDS = 3, 5
+"""As in `clew.analysis.stats.effects`, without importing the analysis."""
+ALONE = "these runs alone give no answer"
+
+
+def doubts(suite: Suite) -> list[str]:
+    """Environments in which success may be out of reach."""
+    environments = {(run.environment, repr(run.env)): run.env for run in suite.runs()}
+    told = (getattr(env, "doubt", "") for env in environments.values())
+    return [f"caution: {each}" for each in told if each]
+
+
+def why_no_answer(suite: Suite) -> str:
+    """Why none of its tasks can be answered; empty if one can."""
+    arms: dict[tuple[object, ...], set[int]] = defaultdict(set)
+    for run in suite.runs():
+        world = run.environment, run.environment_options, run.reward
+        arms[(*world, run.architecture, run.bonus)].add(run.seed)
+    plain = {arm[:-1]: seeds for arm, seeds in arms.items() if arm[-1] == NONE}
+    if not plain:
+        return f'{ALONE}: each has a bonus; add "none" to `bonuses`, to compare with'
+    if len(plain) == len(arms):
+        return f'{ALONE}: none has a bonus; write, for one, bonuses = ["none", "noveld"]'
+    with_bonus = [(arm[:-1], seeds) for arm, seeds in arms.items() if arm[-1] != NONE]
+    pairs = [min(len(seeds), len(plain.get(agent, ()))) for agent, seeds in with_bonus]
+    if not max(pairs):
+        return f"{ALONE}: no agent has runs both with a bonus and without on one task"
+    if max(pairs) < SEEDS:
+        return (
+            f"{ALONE}: it needs at least {SEEDS} seeds with a bonus and without, and "
+            f"{EQUIVALENT_SEEDS} to show that it does not matter; here are {max(pairs)}"
+        )
+    return ""

@@ -1,0 +1,101 @@
+"""What is known of an environment before it is trained on: its time limit, latents and success."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew import envs
+from clew.cli.beforehand import EQUIVALENT_SEEDS, SEEDS, doubts, why_no_answer
+from clew.envs.hosted.copies import require_latents
+from clew.envs.hosted.environment import HostedEnvironment
+from clew.suite.toml import parse_suite
+from clew.validate import BadInput
+from tests.cli.called import called
+from tests.suite.declared import SETTINGS, as_toml, tiny
+
+HERE = "tests.hosted.small_envs"
+CARTPOLE = "gymnasium:CartPole-v1"
+
+
+def hosted(name: str, **options: Any) -> HostedEnvironment:
+    env = envs.make(name, **options)
+    assert isinstance(env, HostedEnvironment)
+    return env
+
+
+def declared(**block: Any) -> dict[str, Any]:
+    usual = {"rewards": ["native"], "architectures": ["GRU"], "seeds": 1, "steps": 768}
+    return {"settings": SETTINGS, "block": [{**usual, "bonuses": ["none"], **block}]}
+
+
+def test_without_a_time_limit_it_is_listed() -> None:
+    done = called("list", f"{HERE}:walk")
+    assert done.code == 0, done
+    told = " ".join(done.out.split())
+    assert "6 actions; no time limit of its own, so state one: environment_options = {" in told
+    assert "success_key" in told
+    listed = json.loads(called("list", f"{HERE}:walk", "--json").out)["environments"]
+    assert "state one" in listed[f"{HERE}:walk"]["about"]
+    with pytest.raises(BadInput, match="has no time limit"):
+        hosted(f"{HERE}:walk")
+
+
+def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:
+    require_latents(hosted(f"{HERE}:recall", max_episode_steps=5, latents=["cue", "t"]))
+    require_latents(hosted(f"{HERE}:recall", max_episode_steps=9, latents=["is_success"]))
+    for latents, words, said in (
+        (["queue"], False, "no such key.*it has 'cue', 't' or"),
+        (["words"], True, "is not a whole number"),
+    ):
+        env = hosted(f"{HERE}:recall", max_episode_steps=5, latents=latents, words=words)
+        with pytest.raises(BadInput, match=said):
+            require_latents(env)
+    file, store = tmp_path / "mine.toml", tmp_path / "store"
+    options = {"max_episode_steps": 5, "latents": ["queue"]}
+    file.write_text(as_toml(declared(environment=f"{HERE}:recall", environment_options=options)))
+    for more in ([], ["--dry-run"]):
+        done = called("run", str(file), "--store", str(store), *more)
+        assert done.code == 2
+        assert done.err.startswith("clew: latents='queue' is not valid: in a random episode of ")
+    assert not list(store.glob("runs/*/result.json"))
+
+
+def test_a_threshold_that_belongs_to_a_longer_episode() -> None:
+    short = declared(environment=CARTPOLE, environment_options={"max_episode_steps": 100})
+    (said,) = doubts(parse_suite(short, "short"))
+    assert "a return of 475 counts as one; that was registered for episodes of 500 steps" in said
+    assert said.endswith(
+        "with max_episode_steps=100 it may be out of reach: state success_return too"
+    )
+    for options in ({}, {"max_episode_steps": 600}, {"max_episode_steps": 9, "success_return": 9}):
+        assert not hosted(CARTPOLE, **options).doubt
+    assert not hosted(f"{HERE}:walk", max_episode_steps=3).doubt
+
+
+def test_a_suite_that_can_give_no_answer(tmp_path: Path) -> None:
+    from clew.analysis.stats import effects
+
+    assert (SEEDS, EQUIVALENT_SEEDS) == (effects.SEEDS, effects.EQUIVALENT_SEEDS)
+    for changes, said in (
+        ({"bonuses": ["none"]}, "none has a bonus"),
+        ({"bonuses": ["noveld"]}, "each has a bonus"),
+        ({"bonuses": ["none", "e3b"], "seeds": 2}, "at least 3 seeds with a bonus and without"),
+        # two learning rates are no more seeds
+        ({"bonuses": ["none", "e3b"], "seeds": 2, "knobs": {"gamma": [0.9, 0.8]}}, "here are 2"),
+        ({"bonuses": ["none", "e3b"], "seeds": 3}, ""),
+    ):
+        found = why_no_answer(tiny(**changes))
+        assert said in found
+        assert bool(said) == bool(found)
+    file = tmp_path / "mine.toml"
+    block = {"environment": "TinyReproduce", "rewards": ["dense"], "bonuses": ["e3b"]}
+    file.write_text(as_toml(declared(**block)))
+    told = " ".join(
+        called("run", str(file), "--dry-run", "--store", str(tmp_path / "new")).out.split()
+    )
+    assert "1 run in 1 pack of 1 program" in told
+    assert "these runs alone give no answer: each has a bonus" in told
