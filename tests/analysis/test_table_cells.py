@@ -202,7 +202,7 @@ def test_cautions_stand_on_the_terminal_and_open_on_the_page(
     main(["report", str(tmp_path / "results.csv"), "--score-range", "0", "2"])
     terminal = " ".join(capsys.readouterr().out.split())
     answer, caution = terminal.index("use bonus"), terminal.index("Caution: these seeds")
-    assert answer < caution
+    assert caution < answer  # who reads one line only must see it
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     before = html[: html.index("Caution: these seeds")]
     assert before.rindex("<details") == before.rindex('<details class="gaps" open')

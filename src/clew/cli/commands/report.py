@@ -35,6 +35,8 @@ PROOF_SECONDS = 20.0
 MARGIN = 0.05
 """`clew.analysis.stats.effects.MARGIN`, without importing the analysis."""
 OF_ROWS = TableOptions()
+DOUBT = "Caution"
+"""How a note begins that makes an answer doubtful."""
 
 
 @register("report")
@@ -95,9 +97,13 @@ def report(
         beside = source.parent if is_file_of_rows(source) else source
         target = out or beside / "report.html"
         page = write_page(source, read, target, console, against, proof_seconds, options)
+        doubts = [note for note in page.notes if note.startswith(DOUBT)]
+        for doubt in doubts:  # before the answer, which may be wrong for this reason
+            say(console, doubt)
         say_answer(console, page.statistics)
         size = page.path.stat().st_size / 1e6
-        notes = [*page.notes, f"report: {page.path} ({size:.2f} MB)"]
+        rest = [note for note in page.notes if note not in doubts]
+        notes = [*rest, f"report: {page.path} ({size:.2f} MB)"]
     for note in notes:
         say(console, note)
 
