@@ -11,11 +11,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, PRNGKeyArray
 
 from clew import envs
+from clew.envs.base import Step
 from clew.envs.worlds.mystery_path.enumeration import Paths
 from clew.envs.worlds.mystery_path.law import level_law
 from clew.envs.worlds.mystery_path.levels import Level
+from clew.envs.worlds.tiny_reproduce.world import SequenceState, TinyReproduce
 from clew.machines import from_env
 from clew.machines.certificates.claims import Sparse
 from clew.machines.certificates.verify import verify
@@ -213,3 +216,18 @@ def test_so_many_levels_are_drawn_as_are_asked_for() -> None:
         from_env(envs.make("TinyReproduce", k=2, v=2), draws=5)
     with pytest.raises(BadInput, match="draws"):
         from_env(envs.make("MysteryPath-Grid", **options), draws=0)
+
+
+class Luck(TinyReproduce):
+    """Pays by chance."""
+
+    def step(
+        self, state: SequenceState, action: Array, key: PRNGKeyArray
+    ) -> tuple[SequenceState, Step]:
+        after, result = super().step(state, action, key)
+        return after, result._replace(events=result.events * jax.random.bernoulli(key))
+
+
+def test_a_random_step_is_refused() -> None:
+    with pytest.raises(BadInput, match="a step of Luck is random"):
+        from_env(Luck(k=2, v=2))
