@@ -266,7 +266,8 @@ def test_seeds_without_any_spread() -> None:
     assert advice(few).endswith("with 3 seeds: +1.00; about 4 seeds an arm would tell.")
     nearly = answer(GRU_none=[0.0] * 3, GRU_e3b=[1.0, 1.0, 0.999999])
     assert nearly.effect.said == OPEN
-    assert answer(GRU_none=[0.0] * 5, GRU_e3b=[0.0] * 5).effect.said == EVEN
+    assert answer(GRU_none=[1.0] * 5, GRU_e3b=[1.0] * 5).effect.said == EVEN
+    assert answer(GRU_none=[0.0] * 5, GRU_e3b=[0.0] * 5).effect.said == OPEN  # nothing succeeds
     assert answer(GRU_none=[0.0] * 3, GRU_e3b=[0.0] * 3).effect.said == OPEN
 
 

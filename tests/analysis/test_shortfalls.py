@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from clew.analysis import Results, Statistics, answers
+from clew.analysis import Results, Statistics, answers, reason
+from clew.analysis.advice import in_brief
 from clew.analysis.summary import effects, lines
 from tests.analysis.test_answer import table
 
@@ -53,6 +54,24 @@ def test_without_any_success_that_is_said_first() -> None:
     first, second, *_ = told(nothing)
     assert first.startswith(f"No run succeeds: all {len(nothing)} finished runs have success 0, so")
     assert "success_return" in first
-    assert second.startswith("GRU: E3B does not matter")
+    assert second == (
+        "GRU: make the task easier or train longer, since no run succeeds, with E3B or not. "
+        "Whether memory holds it back was not tested."
+    )
+    assert effects("e3b", answers(Statistics(Results.from_frames(nothing)))) == (
+        "Whether E3B helps cannot be told."
+    )
     assert told(nothing, some)[0].startswith(f"No run succeeds on {A}: all {len(nothing)} ")
     assert "No run succeeds" not in " ".join(told(some))
+
+
+def test_without_any_success_given_memory_tells_nothing_either() -> None:
+    """Arms that all fail are no evidence that neither memory nor exploration is missing."""
+    arms = {f"{a}_{b}": (0, 0) for a in ("GRU", "Given") for b in ("none", "e3b")}
+    (found,) = answers(Statistics(Results.from_frames(on("A", **arms))))
+    assert found.effect.said == found.held_back_by == "cannot be told"
+    assert reason(found).startswith("What holds it back cannot be told: no run of this task")
+    assert in_brief(found) == "no success"
+    some = answers(Statistics(Results.from_frames(on("A", **arms | {"Given_e3b": (0.9, 0.02)}))))
+    assert some[0].held_back_by == "both"
+    assert some[0].effect.said == "does not matter"

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from clew.analysis import Statistics, tables
 from clew.analysis.from_table import TableContents, read_table
 from clew.analysis.report import page
+from clew.analysis.table_cautions import copied_seeds
 from clew.cli import main
 from clew.validate import BadInput
 
@@ -89,6 +91,43 @@ def test_seeds_that_are_copies_are_told(tmp_path: Path) -> None:
     assert others == []
 
 
+SCALES: dict[str, Callable[[np.random.Generator], float]] = {
+    "three decimals": lambda rng: round(rng.normal(0.6, 0.05), 3),
+    "whole returns": lambda rng: int(rng.normal(300, 40)) / 500,
+    "200 episodes": lambda rng: rng.binomial(200, np.clip(rng.normal(0.6, 0.05), 0, 1)) / 200,
+    "1,000 episodes": lambda rng: rng.binomial(1000, np.clip(rng.normal(0.6, 0.05), 0, 1)) / 1000,
+    "near the top or not": lambda rng: round(
+        min(0.999, rng.normal(0.985, 0.01)) if rng.random() < 0.6 else rng.normal(0.5, 0.02), 3
+    ),
+}
+
+
+def drawn(rng: np.random.Generator, draw: Callable[[np.random.Generator], float]) -> pd.DataFrame:
+    """Six arms of ten seeds."""
+    table = [
+        {**row, "environment": "Maze", "reward": "native", "bonus_coef": 0.0, "architecture": agent}
+        for agent in "abc"
+        for row in rows({b: tuple(draw(rng) for _ in range(10)) for b in ("none", "rnd")})
+    ]
+    return pd.DataFrame(table).rename(columns={"score": "tail_mean"}).assign(status="finished")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_independent_seeds_are_seldom_taken_for_copies(scale: str) -> None:
+    """In at most 1 of 100 tables, or by chance in four of these."""
+    rng = np.random.default_rng(0)
+    told = sum(bool(copied_seeds(drawn(rng, SCALES[scale]), None)) for _ in range(100))
+    assert told <= 4
+
+
+def test_copies_among_scores_without_a_grid_are_always_found() -> None:
+    rng = np.random.default_rng(0)
+    table = drawn(rng, lambda rng: rng.normal(0.6, 0.05))
+    assert copied_seeds(table, None) == []
+    table["tail_mean"] = [table["tail_mean"].tolist()[i] for i in (0, 0, *range(2, 60))]
+    assert "Maze / native / a / none: 0 and 1 (" in copied_seeds(table, None)[0]
+
+
 def test_seeds_that_may_be_equal_by_chance_are_not(tmp_path: Path) -> None:
     arms = {"none": (0.0, 0.0, 0.0), "rnd": (0.85, 0.85, 0.9), "icm": (1 / 3, 1 / 3, 1.0)}
     assert read(tmp_path, rows(arms)).notes == []
@@ -135,6 +174,29 @@ def test_settings_that_were_averaged_over_time_are_told(tmp_path: Path) -> None:
     assert "left 'lr' and 'loss' aside" in note
 
 
+def test_settings_in_turn_are_told_and_counts_and_flags_are_not(tmp_path: Path) -> None:
+    """Episodes of two runs seldom end at one step."""
+
+    def table(**cells: Callable[[int], object]) -> Rows:
+        return [
+            {**r, "step": t, **{name: cell(t) for name, cell in cells.items()}}
+            for t in range(1, 61)
+            for r in rows()
+        ]
+
+    caution, _ = read(tmp_path, table(lr=lambda t: 0.1 if t % 2 else 0.01)).notes
+    assert caution.startswith(
+        "Caution: every run has rows of several values of 'lr' ('0.1' and '0.01') from beginning"
+    )
+    for cell in (
+        lambda t: t % 2,
+        lambda t: t % 3,
+        lambda t: bool(t % 2),
+        lambda t: 0.1 ** (t > 30),
+    ):
+        assert not any("Caution" in each for each in read(tmp_path, table(x=cell)).notes)
+
+
 def test_true_and_false_are_one_and_zero(tmp_path: Path) -> None:
     arms = {"none": (False, False, True), "rnd": (True, True, True)}
     assert means(read(tmp_path, rows(arms))) == [0, 0, 1, 1, 1, 1]
@@ -153,6 +215,13 @@ def test_percentages(tmp_path: Path) -> None:
     assert means(read(tmp_path, signed)) == expected
     found = read_table(tmp_path / "results.csv", ranges={None: (0, 200)})
     assert max(means(found)) == pytest.approx(0.35)
+    shares = rows({bonus: tuple(s / 100 for s in scores) for bonus, scores in arms.items()})
+    assert refused(tmp_path, shares, score="success %").endswith(
+        "no score in 'success %' is above 1; if they are shares and no percentages, say so with "
+        "--score-range 0 1, or else with --score-range 0 100"
+    )
+    read_table(tmp_path / "results.csv", ranges={None: (0, 1)})
+    read(tmp_path, signed)
     signed[0]["score"] = "20"
     assert "score='30%' is no number" in refused(tmp_path, signed)
 
@@ -169,6 +238,39 @@ def test_a_switch_and_coefficients_are_no_names(tmp_path: Path) -> None:
     named = read(tmp_path, rows({"0": SCORES["none"], "rnd": SCORES["rnd"]}))
     assert set(named.results.runs["bonus"]) == {"none", "rnd"}
     assert named.notes == []
+
+
+def test_a_column_reward_of_numbers_is_no_variant_though_a_cell_is_empty(tmp_path: Path) -> None:
+    table = [{**row, "reward": 1.5 * i} for i, row in enumerate(rows())]
+    del table[2]["reward"]
+    found = read(tmp_path, table)
+    assert set(found.results.runs["reward"]) == {"native"}
+    assert "left 'reward' aside" in found.notes[0]
+
+
+def test_seeds_beyond_floats_are_told_apart(tmp_path: Path) -> None:
+    table = rows()
+    for row in table:
+        row["seed"] = 2**60 + int(str(row["seed"]))
+    assert set(read(tmp_path, table).results.runs["seed"]) == {2**60, 2**60 + 1, 2**60 + 2}
+
+
+def test_columns_and_cells_that_no_table_should_have(tmp_path: Path) -> None:
+    pd.DataFrame(rows(score2=0.5)).rename(columns={"score2": "score"}).to_csv(
+        tmp_path / "results.csv", index=False
+    )
+    with pytest.raises(BadInput, match="has several columns called 'score'; keep one of them"):
+        read_table(tmp_path / "results.csv")
+    path = tmp_path / "results.jsonl"
+    path.write_text("\n".join(json.dumps(row | {"histogram": [1, 2]}) for row in rows()))
+    assert means(read_table(path)) == sorted(sum(SCORES.values(), ()))
+
+
+def test_environment_steps_are_read_before_rows_of_a_log(tmp_path: Path) -> None:
+    over = [{**r, "step": t, "time/total_timesteps": 10 * t} for r in rows() for t in (1, 2, 3)]
+    found = read(tmp_path, over)
+    assert set(found.results.runs["steps"]) == {30}
+    assert "'time/total_timesteps' as the step and left 'step' aside" in found.notes[0]
 
 
 def test_names_that_are_nearly_the_same_are_told(tmp_path: Path) -> None:

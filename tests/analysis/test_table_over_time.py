@@ -121,3 +121,28 @@ def test_a_row_without_a_score_is_left_out(tmp_path: Path, nothing: str) -> None
     found = read_table(path)
     assert found.results.evaluations.equals(usual.results.evaluations)
     assert found.results.runs.equals(usual.results.runs)
+
+
+def test_scores_that_end_before_the_rows_are_told(tmp_path: Path) -> None:
+    """They end where the last score is, also for whether arms were trained equally long."""
+    steps = np.arange(0, END + 1, 2000)
+    whole = [rising(steps, s) for s in range(5)]
+    half = [(t, x if t <= END / 2 else float("nan")) for t, x in whole[0]]
+    caution, *others = read(tmp_path, {"none": [half, *whole[1:]], "rnd": whole}).notes
+    assert "GRU / none until step 100,000 to 200,000" in caution
+    assert others == [
+        "Caution: a run has no score in the last rows: in Maze / native / GRU / none, seed 0, "
+        "scores end at step 100,000 of 200,000. What was scored counts; if a run diverged or "
+        "crashed, say so in a column status."
+    ]
+
+
+def test_arms_whose_steps_were_counted_on_are_told(tmp_path: Path) -> None:
+    """Those of a second part of training: their own beginning is not the task's."""
+    steps = np.arange(0, END + 1, 2000)
+    arm = [rising(steps, s) for s in range(5)]
+    later = [[(t + END / 2, x) for t, x in curve] for curve in arm]
+    told = read(tmp_path, {"none": arm, "rnd": later}).notes
+    assert "GRU / none at step 0; GRU / RND at step 100,000" in told[1]
+    near = [[(t + END / 50, x) for t, x in curve] for curve in arm]
+    assert read(tmp_path, {"none": arm, "rnd": near}).notes == []

@@ -19,7 +19,7 @@ def advice(answer: Answer) -> str:
     """What to do, in one sentence: 'Use E3B: +.18 [+.10, +.25].'"""
     what, figures = _what_to_do(answer)
     begun = what if what.startswith(bonus_label(answer.bonus)) else what[:1].upper() + what[1:]
-    return f"{begun}: {figures}."
+    return f"{begun}{', ' if answer.silent else ': '}{figures}."
 
 
 def line(answer: Answer) -> str:
@@ -97,7 +97,7 @@ def in_brief(answer: Answer) -> str:
         "helps": f"use {bonus}",
         "hurts": f"avoid {bonus}",
         "does not matter": f"{bonus}: no matter",
-        "cannot be told": f"{bonus}: effect unclear",
+        "cannot be told": "no success" if answer.silent else f"{bonus}: effect unclear",
     }[answer.effect.said]
 
 
@@ -117,6 +117,8 @@ def needs(answer: Answer) -> str:
 def _what_to_do(answer: Answer) -> tuple[str, str]:
     """In words, and the figures that belong to it."""
     bonus, found = bonus_label(answer.bonus), answer.effect
+    if answer.silent:
+        return "make the task easier or train longer", f"since no run succeeds, with {bonus} or not"
     figures = change(found.interval)
     if min(answer.seeds) < SEEDS:
         return f"train at least {SEEDS} seeds with {bonus} and without", figures
@@ -203,6 +205,8 @@ def _something_else(answer: Answer) -> str:
 
 def _cannot_be_told(answer: Answer) -> str:
     bonus = bonus_label(answer.bonus)
+    if answer.silent:
+        return "What holds it back cannot be told: no run of this task succeeds."
     open_ = f"cannot be told with {seeds(answer.seeds)}"
     if answer.effect.helps:
         said = f"Exploration held it back, at least in part; whether memory does too {open_}"

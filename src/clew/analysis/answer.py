@@ -98,6 +98,8 @@ class Answer:
     """Whether the agent without a bonus is near the top of the scale."""
     rising: bool
     """Whether its success was still rising when training ended."""
+    silent: bool = False
+    """Whether no run of the task succeeded: no arm can be told from another then."""
     failed: int = 0
     """Runs of its arms that crashed or diverged, and are in no number here."""
     with_failures: Answer | None = None
@@ -165,7 +167,7 @@ def _answers(
 ) -> list[Answer]:
     """About these agents, by bonus."""
     every = [(a, b) for b in task.bonuses for a in task.both(b, task.architectures)]
-    effects = [effect(task.arms[a, b], task.arms[a, NONE], margin) for a, b in every]
+    effects = [_compared(task, (a, b), (a, NONE), margin) for a, b in every]
     corrected = holm([e.p for e in effects])
     return [
         _answer(task, a, b, e.corrected(p), margin, statistics)
@@ -206,7 +208,7 @@ def _answer(
     def compared(after: Place, before: Place) -> Effect | None:
         if after not in there or before not in there:
             return None
-        return effect(task.arms[there[after]], task.arms[there[before]], margin)
+        return _compared(task, there[after], there[before], margin)
 
     memory, both = compared("given", "own"), compared("given + bonus", "own")
     # two more questions about the same agent, corrected together
@@ -229,13 +231,19 @@ def _answer(
         bonus_over_memory=compared("own + bonus", "given"),
         bonus_on_memory=compared("given + bonus", "given"),
         memory_on_bonus=compared("given + bonus", "own + bonus"),
-        over_memoryless=effect(task.arms[agent, NONE], task.arms[lower], margin)
+        over_memoryless=_compared(task, (agent, NONE), lower, margin)
         if lower in task.arms and agent != task.lower
         else None,
         solved=own.n[0] >= SEEDS and own.low >= 1 - min(2 * margin, 0.1),
         decoded=None if statistics is None else statistics.decoded.get(plain),
         rising=statistics is not None and still_rising(statistics.usual, *plain),
+        silent=task.silent,
     )
+
+
+def _compared(task: Task, after: Pair, before: Pair, margin: float) -> Effect:
+    found = effect(task.arms[after], task.arms[before], margin)
+    return found.open() if task.silent else found
 
 
 def _said(found: Effect | None) -> Said:

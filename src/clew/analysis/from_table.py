@@ -16,7 +16,7 @@ from clew.analysis.names import GIVEN, MEMORYLESS, NONE
 from clew.analysis.results import RUN, Results, describe
 from clew.analysis.score_range import Ranges, shares
 from clew.analysis.table_cautions import alike_names, cautions
-from clew.analysis.table_cells import checked, in_percent
+from clew.analysis.table_cells import checked, in_percent, refuse_small_percentages
 from clew.analysis.table_columns import named_columns
 from clew.analysis.table_file import read_rows
 from clew.analysis.table_over_time import over_time
@@ -51,9 +51,12 @@ def read_table(
     table = read_rows(path)
     columns = named_columns(table, where)
     ranges = dict(ranges or {})
-    if in_percent(columns.frame, columns.called) and "score_min" not in columns.frame:
-        ranges.setdefault(None, (0.0, 100.0))
+    percent = in_percent(columns.frame, columns.called) and "score_min" not in columns.frame
     rows, notes = checked(columns.frame, where, baseline, columns.called)
+    if percent and not ranges:
+        refuse_small_percentages(rows["score"], columns.called["score"], where)
+    if percent:
+        ranges.setdefault(None, (0.0, 100.0))
     rows["score"], scale = shares(rows, where, ranges)
     many = bool(rows.duplicated(list(RUN)).any())
     if many and "steps" not in rows:

@@ -190,7 +190,8 @@ def _complete(
     for column in words:
         odd = {name: printable(name) for name in frame[column].unique() if name != printable(name)}
         frame[column] = frame[column].replace(odd) if odd else frame[column]
-    numbers = [c for c in columns if c not in words]
+    whole = [c for c in ("seed",) if pd.api.types.is_integer_dtype(frame[c])]  # floats end at 2^53
+    numbers = [c for c in columns if c not in words and c not in whole]
     try:
         frame[numbers] = frame[numbers].astype(float)
     except (TypeError, ValueError) as error:
@@ -254,4 +255,4 @@ def records(frame: pd.DataFrame) -> list[Record]:
 
 def describe(run: pd.Series) -> str:
     """'MysteryPath-Grid / sparse / GRU / e3b, seed 3'."""
-    return " / ".join(str(run[c]) for c in ARM) + f", seed {run['seed']:g}"
+    return " / ".join(str(run[c]) for c in ARM) + f", seed {int(run['seed'])}"

@@ -34,8 +34,8 @@ def no_success(statistics: Statistics) -> list[str]:
     who = "the only finished run has" if total == 1 else f"all {total:,} finished runs have"
     return [
         f"No run succeeds{where}: {who} success 0, so that nothing can be compared. Make the task "
-        "easier or train longer first, and check what counts as a success (success_return; of a "
-        "table, its scores)."
+        "easier or train longer first, and check what counts as a success: success_return of an "
+        "environment, or the score column and --score-range of a table."
     ]
 
 

@@ -5,16 +5,19 @@ Arms that were not trained or scored alike, seeds that are copies, names that ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from scipy import stats
+from scipy.spatial.distance import pdist
 
 from clew.analysis.formatting import listed, rate
 from clew.analysis.names import bonus_label, task_label
-from clew.analysis.results import ARM, RUN, TASK, by_run
+from clew.analysis.results import ARM, RUN, TASK, by_run, describe
 from clew.metrics import TAIL
 
 ALIKE = 0.95
@@ -22,10 +25,16 @@ ALIKE = 0.95
 COARSE = 0.04
 """Of training: a difference between the gaps of scores. The mean over the end then lies half as
 much earlier or later."""
-CHANCE = 100
-"""Seeds may well agree on a share of so many episodes, or on two decimals."""
+LATE = 0.1
+"""Of training: a first score that is later than others by more."""
+COUNTED = 10_000
+"""Scores that are shares of at most so many, such as four decimals, may agree by chance."""
+SURE = 0.01
+"""Chance that as many seeds agree, below which it is no chance."""
+CLOSE = 5
+"""Widths of the grid within which scores are close."""
 TELLING = 3
-"""Scores of a curve besides 0 and 1 that make it one of its kind; also equal seeds on `CHANCE`."""
+"""Scores of a curve besides 0 and 1 that make it one of its kind; also equal seeds of an arm."""
 MOST_NAMED = 4
 
 
@@ -34,7 +43,7 @@ def cautions(runs: pd.DataFrame, curves: pd.DataFrame | None) -> list[str]:
     finished = runs[runs["status"] == "finished"]
     found = uneven_ends(finished, curves is not None) if "steps" in finished else []
     if curves is not None:
-        found += uneven_gaps(curves)
+        found += [*scores_that_stop(finished), *uneven_beginnings(curves), *uneven_gaps(curves)]
     return [*found, *copied_seeds(finished, curves)]
 
 
@@ -57,6 +66,38 @@ def uneven_ends(finished: pd.DataFrame, over_time: bool) -> list[str]:
         elif first < ALIKE * last:
             notes.append(
                 f"The runs of {label} end between {first:,.0f} and {last:,.0f} steps.{counts}"
+            )
+    return notes
+
+
+def scores_that_stop(finished: pd.DataFrame) -> list[str]:
+    """Runs whose last rows have no score, as those of a run that diverged."""
+    stopped = finished[finished["steps"] < ALIKE * finished["last_row"]]
+    if stopped.empty:
+        return []
+    run = stopped.iloc[0]
+    who = "a run has" if len(stopped) == 1 else f"{len(stopped)} runs have"
+    return [
+        f"Caution: {who} no score in the last rows: in {describe(run)}, scores "
+        f"end at step {run['steps']:,.0f} of {run['last_row']:,.0f}. What was scored counts; if a "
+        "run diverged or crashed, say so in a column status."
+    ]
+
+
+def uneven_beginnings(curves: pd.DataFrame) -> list[str]:
+    """Where arms of a task have their first score so late that more than their end counts."""
+    notes = []
+    for task, group in curves.groupby(list(TASK), sort=True):
+        firsts: dict[str, list[float]] = {}
+        for run, (steps, _) in by_run(group, "success"):
+            firsts.setdefault(_arm(run[2:4]), []).append(float(steps[0]))
+        means = {arm: float(np.mean(found)) for arm, found in firsts.items()}
+        if max(means.values()) - min(means.values()) > LATE * float(group["steps"].max()):
+            each = {arm: f"{mean:,.0f}" for arm, mean in means.items()}
+            notes.append(
+                f"Caution: the scores of {task_label(*map(str, task))} do not begin at one step: "
+                f"{_by_value(each, '{0} at step {1}')}. All are taken to have been trained from "
+                "the first step on: of an arm whose steps were counted on, too much counts."
             )
     return notes
 
@@ -89,9 +130,10 @@ def copied_seeds(finished: pd.DataFrame, curves: pd.DataFrame | None) -> list[st
         found.setdefault((run[:-1], seen), []).append(int(run[-1]))
     arms: dict[tuple[Any, ...], list[str]] = {}
     sizes = finished.groupby(list(RUN[:-1])).size()
+    by_chance = curves is None and chance_of_ties([*_of_scores(finished)]) > SURE
     for (arm, seen), seeds in found.items():
-        by_chance = curves is None and _by_chance(seen)
-        if len(seeds) > 1 and not (by_chance and len(seeds) < max(TELLING, sizes[arm])):
+        all_of_it = TELLING <= len(seeds) == sizes[arm]
+        if len(seeds) > 1 and (all_of_it or not (by_chance and _counted(seen))):
             same = f" ({rate(seen)})" if curves is None else ""
             arms.setdefault(arm, []).append(f"{listed(map(str, sorted(seeds)))}{same}")
     if not arms:
@@ -137,8 +179,41 @@ def _of_curves(curves: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], bytes]]:
             yield run, steps.tobytes() + scores.tobytes()
 
 
-def _by_chance(score: float) -> bool:
-    return abs(score - float(Fraction(score).limit_denominator(CHANCE))) < 1e-9
+def chance_of_ties(scores: Sequence[tuple[tuple[Any, ...], float]]) -> float:
+    """How probable it is that as many seeds of an arm agree as do, if all are runs of their own.
+
+    Scores lie on a grid. Were those of an arm normal around their mean, two of them would agree
+    with probability grid / (2 sqrt(pi) std); and where many are close, as near the top, half as
+    many agree as differ by one width of the grid.
+    """
+    arms: dict[tuple[Any, ...], list[float]] = {}
+    for run, score in scores:
+        arms.setdefault(run[:-1], []).append(score)
+    grid = _grid([score for _, score in scores])
+    normal = near = agree = 0.0
+    for found in arms.values():
+        std = float(np.std(found))
+        if std <= grid / 10:  # all are equal: said of the arm by itself
+            continue
+        apart = pdist(np.array(found)[:, None]) / grid
+        normal += len(apart) * min(1.0, grid / (2 * np.sqrt(np.pi) * std))
+        near += float(((apart > 0.5) & (apart < CLOSE + 0.5)).sum()) / (2 * CLOSE)
+        agree += float((apart < 0.5).sum())
+    return float(stats.poisson.sf(agree - 1, max(normal, near)))
+
+
+def _grid(scores: Sequence[float]) -> float:
+    """1/n if all are n-ths, as shares of n episodes are; else their smallest difference."""
+    if all(map(_counted, scores)):
+        n = math.lcm(*(Fraction(s).limit_denominator(COUNTED).denominator for s in set(scores)))
+        if n <= COUNTED:
+            return 1 / n
+    different = np.unique(np.round(scores, 12))
+    return float(np.diff(different).min()) if len(different) > 1 else 0.0
+
+
+def _counted(score: float) -> bool:
+    return abs(score - float(Fraction(score).limit_denominator(COUNTED))) < 1e-12
 
 
 def _arm(names: tuple[Any, ...]) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from clew.analysis.formatting import listed
 from clew.analysis.names import BONUSES, NONE
 from clew.analysis.results import RUN, STATUSES
+from clew.analysis.score_range import FLAG
 from clew.validate import BadInput, listing
 
 OWN_REWARD = "native"
@@ -57,6 +58,9 @@ def checked(
     rows["score"] = words.map(TRUTHS).where(words.isin(TRUTHS), rows["score"])
     for column in [c for c in map(str, rows) if c not in (*RUN[:4], "status")]:
         numbers = _numbers(rows[column])
+        if column == "seed" and rows[column].str.isdigit().all():
+            rows[column] = [int(seed) for seed in rows[column]]  # exact where floats are not
+            continue
         wrong = rows[column][numbers.isin([np.inf]) & (finished | (column == "seed"))]
         if len(wrong) and column in ADVICE:
             said = f"{column}={wrong.iloc[0]!r} is no number; {ADVICE[column]}"
@@ -84,6 +88,15 @@ def in_percent(frame: pd.DataFrame, called: Mapping[str, str]) -> bool:
         return False
     frame["score"] = scores.str.rstrip("% ")
     return True
+
+
+def refuse_small_percentages(scores: pd.Series, name: str, where: str) -> None:
+    """Raise an error where the column's name has a percent sign, and no score is above 1."""
+    if "%" in name and scores.notna().any() and 0 < scores.max() <= 1:
+        raise BadInput(
+            f"{where}: no score in {name!r} is above 1; if they are shares and no percentages, "
+            f"say so with {FLAG} 0 1, or else with {FLAG} 0 100"
+        )
 
 
 def _text(rows: pd.DataFrame, column: str) -> pd.Series:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clew.analysis.formatting import listed
 from clew.analysis.results import EVALUATIONS, RUNS
-from clew.analysis.table_cells import STATUS_WORDS
+from clew.analysis.table_cells import NO_NUMBER, STATUS_WORDS
 from clew.validate import BadInput
 
 COLUMNS = {
@@ -23,13 +23,13 @@ COLUMNS = {
     "seed": ("seed", "random_seed", "run_seed"),
     "reward": ("reward", "variant", "reward_variant"),
     "score": (
-        "score", "tail_mean", "success", "success_rate", "return", "episodic_return",
+        "score", "tail_mean", "success_rate", "success", "return", "episodic_return",
         "episode_return", "mean_return", "reward_mean", "mean_reward", "ep_rew_mean",
         "episode_reward",
     ),
     "steps": (
-        "steps", "step", "timesteps", "timestep", "global_step", "env_steps", "env_step",
-        "num_timesteps", "_step",
+        "global_step", "env_steps", "env_step", "num_timesteps", "total_timesteps", "steps", "step",
+        "timesteps", "timestep", "_step",
     ),
     "status": ("status", "state"),
     "score_min": ("score_min",),
@@ -94,7 +94,8 @@ def _plain(column: str) -> str:
 
 
 def _are_numbers(column: pd.Series) -> bool:
-    return bool(pd.to_numeric(column, errors="coerce").notna().all())
+    written = column[~column.str.lower().isin(NO_NUMBER)]
+    return len(written) > 0 and bool(pd.to_numeric(written, errors="coerce").notna().all())
 
 
 def _are_statuses(column: pd.Series) -> bool:
@@ -127,13 +128,18 @@ def _check_required(chosen: Iterable[str], rows: pd.DataFrame, where: str) -> No
     for name in REQUIRED:
         if name in chosen:
             continue
-        word, *others = COLUMNS[name]
+        word, others = _word(name), COLUMNS[name][1:]
         way = f"call one of its columns {word!r} ({listed(map(repr, others), 'or')} will do)"
         if name == "score" and "reward" in chosen:
             way += "; 'reward' names the reward's variant"
         raise BadInput(
             f"{where} has no {word}: its columns are {listed(map(repr, rows.columns))}; {way}"
         )
+
+
+def _word(name: str) -> str:
+    """What we call a column in sentences."""
+    return "step" if name == "steps" else COLUMNS[name][0]
 
 
 def _unread(
@@ -150,7 +156,7 @@ def _unread(
 def _notes(
     chosen: dict[str, str], plain: pd.Series, passed: Sequence[str], others: Sequence[str]
 ) -> list[str]:
-    read = {COLUMNS[name][0]: c for name, c in chosen.items() if name in COLUMNS}
+    read = {_word(name): c for name, c in chosen.items() if name in COLUMNS}
     foreign = [f"{c!r} as the {name}" for name, c in read.items() if plain[c] not in OURS]
     aside = [repr(c) for c in (*passed, *others[:MOST_NAMED])]
     if len(others) > MOST_NAMED:

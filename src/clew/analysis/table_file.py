@@ -8,8 +8,10 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_scalar
 
 from clew.validate import BadInput
 
@@ -24,6 +26,9 @@ def read_rows(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise BadInput(f"{str(path)!r} does not exist; name a file of results or a store's folder")
     rows = reader(path)
+    if not rows.columns.is_unique:
+        name = rows.columns[rows.columns.duplicated()][0]
+        raise BadInput(f"{str(path)!r} has several columns called {name!r}; keep one of them")
     if rows.empty:
         raise BadInput(f"{str(path)!r} has no rows below its header; add one a run")
     return rows
@@ -91,7 +96,10 @@ def _parquet(path: Path) -> pd.DataFrame:
 
 
 def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
-    text = frame.map(lambda cell: "" if pd.isna(cell) else str(cell).strip())
+    def written(cell: Any) -> str:
+        return "" if is_scalar(cell) and pd.isna(cell) else str(cell).strip()
+
+    text = frame.map(written)
     return text.set_axis([str(column) for column in frame.columns], axis=1)
 
 

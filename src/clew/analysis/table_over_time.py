@@ -46,6 +46,9 @@ def over_time(rows: pd.DataFrame, where: str) -> tuple[pd.DataFrame, pd.DataFram
     last = rows.sort_values("steps", kind="stable").groupby(keys, sort=True).tail(1)
     runs = last[[*keys, "steps", "status"]].reset_index(drop=True)
     curves = _curves(rows, runs)
+    runs = runs.rename(columns={"steps": "last_row"})
+    runs = runs.merge(curves.groupby(keys)["steps"].max().reset_index(), on=keys, how="left")
+    runs["steps"] = runs["steps"].fillna(runs["last_row"])
     begun = curves.groupby(list(TASK))["steps"].min().to_dict()
     found = [
         (*run, tail_mean_by_steps(steps, scores, begun[run[:2]]), scores[-1])

@@ -14,6 +14,10 @@ from clew.validate import BadInput
 SETTING = 20
 """A column with more values than this is taken for a measurement."""
 MOST_NAMED = 3
+FLAGS = {"", "0", "1", "0.0", "1.0", "true", "false", "yes", "no"}
+"""Values of a column that says what happened, and was not set."""
+ROWS, OVERLAP = 3, 0.8
+"""Of every value in a run, at the least; and the share of its steps over which all are there."""
 
 
 def twice(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns, where: str) -> BadInput:
@@ -42,23 +46,49 @@ def twice(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns, where: str)
 def mixed(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns) -> list[str]:
     """A caution where scores over time are of several settings, and were taken as one run.
 
-    That is so if a run's rows at one step all differ in a column with few values.
+    That is so if a run's rows at one step all differ in a column with few values, or if all values
+    of a column are there from the beginning of every run to its end.
     """
     at = [rows[c] for c in (*RUN, "steps")]
     together = pd.concat(at, axis=1).duplicated(keep=False)
     for column in columns.unread:
         values = table[column]
-        # a parallel environment's number tells rows apart, too: the caution leaves that open
-        if not 1 < values.nunique() <= SETTING or not together.any():
+        if not 1 < values.nunique() <= SETTING:
             continue
-        if not pd.concat([*at, values], axis=1)[together].duplicated().any():
-            agent = columns.called["architecture"]
+        # a parallel environment's number tells rows apart, too: the caution leaves that open
+        at_once = together.any() and not (
+            pd.concat([*at, values], axis=1)[together].duplicated().any()
+        )
+        if at_once or _throughout(rows, values):
+            found, agent = f"{column!r} ({_values(values)})", columns.called["architecture"]
+            said = (
+                f"at the same step of a run there are rows with several values of {found}, and "
+                "they were averaged"
+                if at_once
+                else f"every run has rows of several values of {found} from beginning to end, and "
+                "they were taken as one curve"
+            )
             return [
-                f"Caution: at the same step of a run there are rows with several values of "
-                f"{column!r} ({_values(values)}), and they were averaged; if it is a setting, keep "
-                f"the rows of one value, or make it part of the name in {agent!r}."
+                f"Caution: {said}; if it is a setting, keep the rows of one value, or make it part "
+                f"of the name in {agent!r}."
             ]
     return []
+
+
+def _throughout(rows: pd.DataFrame, values: pd.Series) -> bool:
+    """Whether every run has all values from its beginning to its end, and they are no counts."""
+    if pd.to_numeric(values, errors="coerce").mod(1).eq(0).all() and values.nunique() > 2:
+        return False  # whole numbers: more likely counted than set
+    if set(values.str.lower()) <= FLAGS:
+        return False
+    spans = rows["steps"].groupby([*(rows[c] for c in RUN), values]).agg(["min", "max", "size"])
+    runs = spans.groupby(level=list(RUN)).agg(
+        {"min": ["min", "max", "size"], "max": ["min", "max"]}
+    )
+    long = runs["max"]["max"] - runs["min"]["min"]
+    both = runs["max"]["min"] - runs["min"]["max"]
+    every = (runs["min"]["size"] == values.nunique()).all()
+    return bool(every and (spans["size"] >= ROWS).all() and (both > OVERLAP * long).all())
 
 
 def _means_the_agent(column: str) -> bool:

@@ -74,6 +74,10 @@ class Effect:
         """Whether the seeds speak against any help that matters."""
         return self.said in ("does not matter", "hurts")
 
+    def open(self) -> Effect:
+        """The same without a claim of equality: of arms that say nothing."""
+        return dataclasses.replace(self, equivalent=False)
+
     def corrected(self, p: float) -> Effect:
         """The same with the p-value that a correction for several questions gave."""
         return dataclasses.replace(self, p=p)

@@ -38,6 +38,11 @@ class Task:
     """The control that is given what a perfect memory would hold."""
 
     @property
+    def silent(self) -> bool:
+        """Whether no run of any arm ever succeeded, so that arms that agree say nothing."""
+        return all(values.max() <= 0 for values in self.arms.values())
+
+    @property
     def label(self) -> str:
         """'MPG / sparse'."""
         return names.task_label(self.environment, self.reward)
