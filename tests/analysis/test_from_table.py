@@ -92,7 +92,9 @@ def test_no_bonus_has_many_names(tmp_path: Path, none: str) -> None:
 
 def test_the_baseline_can_be_named(tmp_path: Path) -> None:
     path = table(tmp_path, HEAD + ROWS.replace(",none,", ",vanilla,"))
-    assert set(read_table(path, baseline="vanilla").results.runs["bonus"]) == {"none", "rnd"}
+    found = read_table(path, baseline="vanilla")
+    assert set(found.results.runs["bonus"]) == {"none", "rnd"}
+    assert "Gains are over 'vanilla': that is what 'without a bonus' means here." in found.notes
     with pytest.raises(BadInput, match="say with --baseline which of 'rnd' or 'vanilla' means"):
         read_table(path)
     with pytest.raises(BadInput, match=r"no bonus is called 'vanila'.*'rnd' or 'vanilla'"):

@@ -6,15 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 from clew import envs
 from clew.cli.beforehand import EQUIVALENT_SEEDS, SEEDS, doubts, why_no_answer
+from clew.envs.hosted import copies
 from clew.envs.hosted.copies import require_latents
 from clew.envs.hosted.environment import HostedEnvironment
+from clew.envs.hosted.recipe import Recipe
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.cli.called import called
+from tests.hosted.small_envs import Walk
 from tests.suite.declared import SETTINGS, as_toml, tiny
 
 HERE = "tests.hosted.small_envs"
@@ -48,7 +52,8 @@ def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:
     require_latents(hosted(f"{HERE}:recall", max_episode_steps=5, latents=["cue", "t"]))
     require_latents(hosted(f"{HERE}:recall", max_episode_steps=9, latents=["is_success"]))
     for latents, words, said in (
-        (["queue"], False, "no such key.*it has 'cue', 't' or"),
+        (["queue"], False, "in [0-9,]+ random episodes of .* no such key; it has 'cue', 't' or"),
+        (["cues"], False, r"no such key \(did you mean 'cue'\?\); it has"),
         (["words"], True, "is not a whole number"),
     ):
         env = hosted(f"{HERE}:recall", max_episode_steps=5, latents=latents, words=words)
@@ -60,8 +65,20 @@ def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:
     for more in ([], ["--dry-run"]):
         done = called("run", str(file), "--store", str(store), *more)
         assert done.code == 2
-        assert done.err.startswith("clew: latents='queue' is not valid: in a random episode of ")
+        assert done.err.startswith("clew: latents='queue' is not valid: in ")
     assert not list(store.glob("runs/*/result.json"))
+
+
+def test_a_latent_that_comes_late_or_seldom_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What so few random episodes did not show is not refused; if some were whole, it is told."""
+    monkeypatch.setattr(copies, "ENOUGH", 10**9)
+    seldom = hosted(f"{HERE}:recall", max_episode_steps=5, latents=["won"])
+    require_latents(seldom)
+    assert "random episodes info has no 'won', and probes are to ask about it; it" in seldom.doubt
+    monkeypatch.setattr(copies, "PATIENCE", 0.0)
+    slow = hosted(f"{HERE}:recall", max_episode_steps=5, latents=["lost"])
+    require_latents(slow)
+    assert slow.doubt == ""
 
 
 def test_a_threshold_that_belongs_to_a_longer_episode() -> None:
@@ -99,3 +116,12 @@ def test_a_suite_that_can_give_no_answer(tmp_path: Path) -> None:
     )
     assert "1 run in 1 pack of 1 program" in told
     assert "these runs alone give no answer: each has a bonus" in told
+
+
+def test_a_limit_that_its_class_has_and_the_modules_of_its_base_classes() -> None:
+    class Limited(Walk):
+        max_steps = 7
+
+    recipe = Recipe(f"{HERE}:walk")
+    assert recipe.limited(gymnasium.Wrapper(Limited())).max_episode_steps == 7
+    assert set(recipe.modules(Limited())) == {HERE, __name__}

@@ -58,7 +58,8 @@ def test_every_combination_is_an_action(
     ("actions", "why"),
     [
         (spaces.Box(-1, 1, (1,)), r"the actions are Box\(1,\) of float32, which cannot be tried"),
-        (spaces.MultiBinary(11), "2,048 combinations, .* offer at most 1,000"),
+        (spaces.MultiBinary(11), "2,048 of them, .* offer at most 1,000"),
+        (spaces.Discrete(10**12), "1,000,000,000,000 of them, .* offer at most 1,000"),
     ],
     ids=str,
 )
@@ -68,6 +69,58 @@ def test_actions_that_cannot_be_tried_one_by_one(
 ) -> None:
     with pytest.raises(BadInput, match=why):
         from_env(Once(actions), latent)
+
+
+class Corridor(gymnasium.Env):
+    """One part of an action goes on or back, the other does nothing."""
+
+    observation_space: spaces.Space = spaces.Discrete(2)
+
+    def __init__(self, part: int):
+        self.part, self.x = part, 0
+        sizes = [50, 50]
+        sizes[part] = 2
+        self.action_space = spaces.MultiDiscrete(sizes)
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> Any:
+        super().reset(seed=seed)
+        self.x = 0
+        return 0, {}
+
+    def step(self, action: Any) -> Any:
+        self.x = 0 if action[self.part] else self.x + 1
+        return int(self.x == 3), float(self.x == 3), self.x == 3, False, {}
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_what_one_part_of_an_action_moves_is_no_clock(part: int) -> None:
+    """Whichever part it is, though there are more combinations than are tried."""
+    assert from_env(Corridor(part)).variables.keys() == {"x"}
+
+
+def test_what_was_taken_for_a_clock_is_told() -> None:
+    class Counted(Once):
+        def reset(self, **options: Any) -> Any:
+            self.x = 0
+            return super().reset(**options)
+
+        def step(self, action: Any) -> Any:
+            self.x += 1
+            return 0, float(self.x == 3), self.x == 3, False, {}
+
+    with pytest.raises(BadInput, match=r"left out, as they only count steps: x$"):
+        from_env(Counted(spaces.Discrete(2)))
+
+
+def test_a_reward_that_is_no_number_is_the_environments() -> None:
+    class Mute(Once):
+        def step(self, action: Any) -> Any:
+            return 0, float("nan"), True, False, {}
+
+    with pytest.raises(
+        BadInput, match="step paid nan, which is no finite reward"
+    ):
+        from_env(Mute(spaces.Discrete(2)))
 
 
 class Broken(Once):

@@ -91,15 +91,17 @@ def test_an_edited_environment_is_told(tmp_path: Path) -> None:
     assert said in python(tmp_path, *run, two, "--dry-run")
     told = python(tmp_path, *run, two)
     assert said in told
-    assert "use another --store, give the environment another name, or delete" in told
+    assert "use another --store, or delete" in told
     assert "2 finished" in told
     (finished,) = (json.loads(p.read_text())["data"] for p in begun.glob("provenance.json"))
     first, second = finished["from"]["environment"].split(", then ")
     assert first != second
 
-    note = "Runs of waiting_room:make[max_episode_steps=4] were trained with different code: "
+    world = "waiting_room:make[max_episode_steps=4]"
+    note = f"Caution: runs of {world} were trained with different code: "
     assert note in python(tmp_path, "-m", "clew", "status")
-    assert note in python(tmp_path, "-m", "clew", "report")
+    report = python(tmp_path, "-m", "clew", "report")
+    assert report.index(note) < report.index("report: ")
 
 
 def test_what_is_known_of_code() -> None:
@@ -122,6 +124,6 @@ def test_what_is_known_of_code() -> None:
     same = [("A", {"from": {"environment": a}}), ("B", {"from": {"environment": b}}), ("A", {})]
     assert mixed(same) == []
     assert mixed([*same, ("A", {"from": {"environment": b}})]) == [
-        "Runs of A were trained with different code: 1 with mine (sha256 aa), 1 with mine "
+        "Caution: runs of A were trained with different code: 1 with mine (sha256 aa), 1 with mine "
         "(sha256 bb); where they are compared, that change may be what differs."
     ]

@@ -144,7 +144,10 @@ def _bonuses(
     others = sorted(set(column[~none]))
     given = _given_names(others)
     names = {b: given.get(b, known.get(b.lower(), b)) for b in others}
-    return column.map(names).mask(none, NONE), _named_note(called, given)
+    notes = _named_note(called, given)
+    if baseline is not None and baseline.lower() not in NO_BONUS:
+        notes.append(f"Gains are over {baseline!r}: that is what 'without a bonus' means here.")
+    return column.map(names).mask(none, NONE), notes
 
 
 def _given_names(bonuses: list[str]) -> dict[str, str]:

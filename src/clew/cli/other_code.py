@@ -51,9 +51,8 @@ def _sentence(name: str, now: str, kinds: Counter[str], store: Store) -> str:
     runs += " run" if kinds.total() == 1 else " runs"
     root = shown(store.root)
     return (
-        f"{name} was changed since {runs} began with it (now "
-        f"{now.strip('()')}); finished runs stay as they are and unfinished ones go on, so that "
-        "old and new are compared: to train all with what is there now, use another --store, give "
-        "the environment another name, or delete the folders of those runs in "
-        f"{root}/runs and of their packs in {root}/packs"
+        f"{name} was changed since {runs} began with it (now {now.strip('()')}). "
+        "Finished runs stay as they are and unfinished ones go on, so old and new are compared. "
+        "To train all with what is there now, use another --store, or delete the folders of those "
+        f"runs in {root}/runs and of their packs in {root}/packs"
     )

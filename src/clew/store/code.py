@@ -23,9 +23,9 @@ Versions = dict[str, tuple[str, ...]]
 
 def continued(before: object, now: str) -> str:
     """What to keep of a run that goes on with `now`, where `before` is known of its beginning."""
-    if not isinstance(before, str) or not before or before.split(THEN)[-1] == now:
-        return before if isinstance(before, str) and before else now
-    return before + THEN + now
+    if not isinstance(before, str) or not before:
+        return now
+    return before if before.split(THEN)[-1] == now else before + THEN + now
 
 
 def known_provenance(run: RunFolder) -> Mapping[str, object]:
@@ -58,7 +58,7 @@ def mixed(made: Iterable[tuple[str, Mapping[str, object]]]) -> list[str]:
             found[environment, name][each] += 1
     return [
         printable(
-            f"Runs of {environment} were trained with different code: "
+            f"Caution: runs of {environment} were trained with different code: "
             + ", ".join(f"{n} with {name} {THEN[2:].join(v)}" for v, n in counted.items())
             + "; where they are compared, that change may be what differs."
         )

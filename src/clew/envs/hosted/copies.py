@@ -31,7 +31,9 @@ INFO = ("is_success", "success")
 TIMED, LONGEST = 200, 0.5
 """Steps that are timed for a forecast, and seconds that they may take."""
 PATIENCE = 2.0
-"""Seconds in which a latent must have been seen."""
+"""Seconds of random episodes in which latents are looked for."""
+ENOUGH = 100
+"""Episodes after which a latent that none of them had is refused."""
 
 
 class HostStep(NamedTuple):
@@ -154,32 +156,54 @@ def step_seconds(env: HostedEnvironment) -> float:
         copy.close()
 
 
-@cache
 def require_latents(env: HostedEnvironment) -> None:
-    """Refuse latents that a random episode does not have: they are asked after all training."""
-    if not env.latents:
-        return
+    """Refuse latents that are not in `info`, or no whole numbers: they are asked at the end."""
+    found, episodes = _random_info(env) if env.latents else ({}, 0)
+    for key in env.latents:
+        if key not in found and (episodes >= ENOUGH or hint(key, found)):
+            raise BadInput(
+                f"latents={key!r} is not valid: in {_counted(episodes)} of {env.title} info has no "
+                f"such key{hint(key, found)}; {_keys(found)}"
+            )
+        if key in found and whole_numbers(found[key]) is None:
+            raise BadInput(f"latents={key!r} is not valid; info[{key!r}] is not a whole number")
+
+
+def unseen_latents(env: HostedEnvironment) -> str:
+    """Which of them random episodes did not show, where these are too few to refuse them."""
+    found, episodes = _random_info(env) if env.latents else ({}, 0)
+    missing = [key for key in env.latents if key not in found]
+    if not missing or not episodes:
+        return ""
+    return (
+        f"{env.title}: in {_counted(episodes)} info has no {listing(missing)}, and probes are to "
+        f"ask about it; {_keys(found)}"
+    )
+
+
+def _counted(episodes: int) -> str:
+    return "a random episode" if episodes < 2 else f"{episodes:,} random episodes"
+
+
+def _keys(found: Mapping[str, Any]) -> str:
+    return f"it has {listing(found)}" if found else "it is empty"
+
+
+@cache
+def _random_info(env: HostedEnvironment) -> tuple[dict[str, Any], int]:
+    """What stood in info in random episodes, until all latents did; how many were whole."""
     copy, random = Copies(replace(env, vector="sync"), 1), np.random.default_rng(0)
-    began, found = time.perf_counter(), dict[str, Any]()
+    began, episodes = time.perf_counter(), 0
     try:
-        found |= copy.reset([0])[1]
+        found = dict[str, Any](copy.reset([0])[1])
         while not found.keys() >= set(env.latents) and time.perf_counter() - began < PATIENCE:
             step = copy.step(random.integers(len(env.action_names), size=1))
             found |= step.info
-            if (step.terminated | step.truncated).any():
-                break
+            episodes += int((step.terminated | step.truncated).sum())
     finally:
         copy.close()
-    for key in env.latents:
-        if key not in found:
-            there = [name for name in found if not name.startswith("_")]
-            raise BadInput(
-                f"latents={key!r} is not valid: in a random episode of {env.title} info has no "
-                f"such key{hint(key, there)}; "
-                + (f"it has {listing(there)}" if there else "it is empty")
-            )
-        if whole_numbers(found[key]) is None:
-            raise BadInput(f"latents={key!r} is not valid; info[{key!r}] is not a whole number")
+    # a vector has a mask under `_key` beside the values under `key`
+    return {key: value for key, value in found.items() if not key.startswith("_")}, episodes
 
 
 def whole_numbers(found: object) -> Int[np.ndarray, " env"] | None:

@@ -169,7 +169,12 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
 
     @property
     def doubt(self) -> str:
-        """Why success may be out of reach; empty if nothing speaks for that."""
+        """Why success may be out of reach, or probes have nothing to ask; empty if all is well."""
+        from clew.envs.hosted.copies import unseen_latents
+
+        return "; ".join(filter(None, (self._out_of_reach(), unseen_latents(self))))
+
+    def _out_of_reach(self) -> str:
         own, threshold = self._seen.registered, self.threshold
         stated = self.success_return is not None or self.success_key is not None
         if stated or threshold is None or own is None or self.horizon >= own:

@@ -24,7 +24,7 @@ GYMNASIUM = "gymnasium:"
 LIMITS = ("_max_episode_steps", "max_episode_steps", "max_steps", "max_episode_length")
 """Attributes by which environments without a registered time limit say what theirs is; the first is
 that of Gymnasium's `TimeLimit`."""
-NOT_ITS_OWN = ("gymnasium", "clew", "functools", "builtins")
+NOT_ITS_OWN = {"", "gymnasium", "clew", *sys.stdlib_module_names}
 """Packages whose code is no environment's own."""
 Env = gymnasium.Env[Any, Any]
 Info = Mapping[str, Any]
@@ -114,15 +114,18 @@ class Recipe:
         return self
 
     def modules(self, env: Env | VectorEnv) -> tuple[str, ...]:
-        """Modules of the function, of `env`, a copy, and of all that wraps it; not Gymnasium's."""
+        """Modules of the function, of `env`, a copy, of its base classes and of all that wraps it.
+
+        Not Gymnasium's nor Python's own.
+        """
         targets = [*self.wrappers] + [self.name] * (not self.name.startswith(GYMNASIUM))
         found = {target.partition(":")[0] for target in targets}
         found |= {str(getattr(imported(target), "__module__", "")) for target in targets}
         one: object = getattr(env, "envs", [env])[0]
         while one is not None:
-            found.add(type(one).__module__)
+            found |= {kind.__module__ for kind in type(one).__mro__}
             one = getattr(one, "env", None)
-        return tuple(sorted(m for m in found if m.partition(".")[0] not in ("", *NOT_ITS_OWN)))
+        return tuple(sorted(m for m in found if m.partition(".")[0] not in NOT_ITS_OWN))
 
     def _registered(self, options: dict[str, object]) -> Env:
         name = self.name.removeprefix(GYMNASIUM)
@@ -213,8 +216,9 @@ def registered_limit(identifier: str) -> int | None:
 def _attribute(env: object, name: str) -> object:
     """Of an environment, or of what it wraps."""
     while env is not None:
-        if name in vars(env):
-            return vars(env)[name]
+        found = inspect.getattr_static(env, name, None)  # a wrapper would hand the question on
+        if found is not None:
+            return getattr(env, name) if isinstance(found, property) else found
         env = getattr(env, "env", None)
     return None
 

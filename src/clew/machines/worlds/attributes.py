@@ -114,12 +114,13 @@ def _clocks(env: Env) -> set[str]:
 def _steps(env: Env) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The attributes before and after random steps, of several episodes."""
     rng = random.Random(0)
-    actions = actions_of(env).taken
+    actions = list(actions_of(env).taken)
+    rng.shuffle(actions)  # of combined actions, neighbours differ in the last part alone
     reset(env, 0)
     for number in range(STEPS):
         before = dict(vars(env.unwrapped))
-        action = number if number < len(actions) else rng.randrange(len(actions))
-        _, _, terminated, truncated = step(env, actions[action])
+        action = actions[number] if number < len(actions) else rng.choice(actions)
+        _, _, terminated, truncated = step(env, action)
         yield before, dict(vars(env.unwrapped))
         if terminated or truncated:
             reset(env, number)

@@ -46,6 +46,7 @@ def actions_of(env: Env) -> Actions:
     """All of a Discrete space, and every combination of a MultiDiscrete or MultiBinary one."""
     space = env.action_space
     if isinstance(space, spaces.Discrete):
+        _refuse_many(space, int(space.n))
         first = int(space.start)
         numbers = tuple(range(first, first + int(space.n)))
         named = _enumeration(env)
@@ -60,14 +61,18 @@ def actions_of(env: Env) -> Actions:
             f"the actions are {space_words(space)}, which cannot be tried one by one; wrap the "
             "environment to offer Discrete, MultiDiscrete or MultiBinary ones"
         )
-    if (total := math.prod(sizes.ravel().tolist())) > MOST_ACTIONS:
-        raise BadInput(
-            f"the actions are {space_words(space)}, {total:,} combinations, and each is tried in "
-            f"every state; wrap the environment to offer at most {MOST_ACTIONS:,}"
-        )
+    _refuse_many(space, math.prod(sizes.ravel().tolist()))
     every = list(product(*map(range, sizes.ravel().tolist())))
     taken = tuple((np.reshape(one, sizes.shape) + start).astype(space.dtype) for one in every)
     return Actions(tuple(",".join(map(str, one.ravel().tolist())) for one in taken), taken)
+
+
+def _refuse_many(space: spaces.Space, total: int) -> None:
+    if total > MOST_ACTIONS:
+        raise BadInput(
+            f"the actions are {space_words(space)}, {total:,} of them, and each is tried in every "
+            f"state; wrap the environment to offer at most {MOST_ACTIONS:,}"
+        )
 
 
 def copied(env: Env) -> Env:
@@ -90,6 +95,10 @@ def step(env: Env, action: Any) -> Stepped:
         taken = copy.deepcopy(action)  # an environment may write into an array
         obs, reward, terminated, truncated, _ = env.step(taken)
         symbol(obs)
+        if not math.isfinite(float(reward)):
+            raise BadInput(
+                f"the environment's step paid {float(reward)}, which is no finite reward"
+            )
         return Stepped(obs, float(reward), bool(terminated), bool(truncated))
 
 

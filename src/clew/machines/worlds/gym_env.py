@@ -99,6 +99,8 @@ class GymWalker(Walker["Env"]):
             "; name more of them (state=module:function), or, where rewards shrink with time, look "
             "at their sign (reward=sign)"
         )
+        if self.left_out:
+            self.way_out += f"; left out, as they only count steps: {', '.join(self.left_out)}"
         self.picture = _picture if env.render_mode == "rgb_array" else None
 
     def begin(self, seeds: int | Sequence[int] | None) -> list[First[Env]]:
@@ -137,8 +139,10 @@ class GymWalker(Walker["Env"]):
 
     def shown(self, obs: Any) -> int:
         """The number of an observation, which also gets a name."""
-        self.written.setdefault(symbol(obs), written(obs))
-        return self.number(symbol(obs))
+        same = symbol(obs)
+        if same not in self.written:
+            self.written[same] = written(obs)
+        return self.number(same)
 
     def notes(self) -> Iterable[str]:
         """What the seeds may have missed, what was left out, and what the names stand for."""
