@@ -1,7 +1,7 @@
 """Does a bonus work on MemoryS13 because it pays for the look at the cue?
 
-Two worlds of one idea, without any bonus: in one the first sight of the cue in an episode is paid,
-in the other the agent begins beside the cue, and has nothing to seek.
+Two worlds of one idea: in one the first sight of the cue in an episode is paid, in the other the
+agent begins beside the cue, and has nothing to seek.
 
     clew run benchmarks/looking.toml --store looking
     python benchmarks/looking.py looking            # the table of docs/reproduction.md
@@ -20,14 +20,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray, PyTree
 
 from clew import envs
+from clew.analysis.names import bonus_label
 from clew.analysis.reproduction.trained import named_reading
 from clew.analysis.results import ARM
 from clew.analysis.stats.intervals import mean_interval
 from clew.envs.base import Environment, Rewards, Step
+from clew.envs.knowledge import Knowledge
 from clew.envs.worlds.memory_s.world import CorridorState, Level, MemoryS
+from clew.learner import Knobs
 from clew.store import Store, scan
 from reproduce import append
 
@@ -107,6 +110,9 @@ class Look(Environment[Level, LookState]):
     def info(self, state: LookState) -> dict[str, Array]:
         return {**self.corridor.info(state.corridor), "looked": state.looked}
 
+    def knowledge(self) -> Knowledge[PyTree[Array]]:
+        return self.corridor.knowledge()
+
     def picture(self, state: LookState) -> np.ndarray:
         return self.corridor.picture(state.corridor)
 
@@ -126,7 +132,9 @@ def added(store: Store) -> list[dict[str, object]]:
             {
                 **{name: about[name] for name in ("commit", "device", "jax")},
                 "beside_cue": config["environment_options"].get("beside_cue", False),
-                **{name: config[name] for name in ("reward", "architecture", "seed")},
+                **{name: config[name] for name in ("reward", "architecture", "bonus")},
+                "entropy": config["knobs"]["entropy"],
+                "seed": config["seed"],
                 "evaluation_steps": int(curve["steps"][1] - curve["steps"][0]),
                 "evaluation_episodes": episodes,
                 **{n: " ".join(str(round(episodes * float(x))) for x in counts[n]) for n in counts},
@@ -168,10 +176,14 @@ def table(runs: pd.DataFrame, results: Path) -> str:
     ]
     for architecture, of_one in runs.groupby("architecture", sort=False):
         for bonus, others in in_results(results, str(architecture)).groupby("bonus", sort=False):
-            title = {"none": "as it is", "e3b": "with E3B", "noveld": "with NovelD"}[str(bonus)]
+            title = "as it is" if bonus == "none" else f"with {bonus_label(str(bonus))}"
             lines.append(line(title, others, evaluations))
-        for (beside, reward), same in of_one.groupby(["beside_cue", "reward"]):
+        for (beside, reward, bonus, entropy), same in of_one.groupby(
+            ["beside_cue", "reward", "bonus", "entropy"]
+        ):
             title = "begins beside the cue" if beside else f"the look pays {reward.split('-')[1]}"
+            title += f", with {bonus_label(bonus)}" * (bonus != "none")
+            title += f", entropy {entropy:g}" * (entropy != Knobs().entropy)
             lines.append(line(title, same, evaluations))
     return "\n".join(lines)
 

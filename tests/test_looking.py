@@ -90,7 +90,8 @@ def test_it_is_trained_as_the_suite_is(looking: ModuleType) -> None:
     suite = read_suite(ROOT / "benchmarks" / "looking.toml")
     for block in suite.blocks:
         assert block.settings == study.settings
-        assert block.knobs == study.knobs
+        assert {n: v for n, v in block.knobs.items() if n != "entropy"} == study.knobs
+        assert all(study.bonus_options[b] == o for b, o in block.bonus_options.items())
         assert looking.Look().corridor == envs.make(
             "MiniGrid-MemoryS13", **study.environment_options
         )
@@ -104,6 +105,8 @@ def test_the_table(looking: ModuleType) -> None:
             "beside_cue": [False, False, True, True],
             "reward": ["look-0.2", "look-0.2", "sparse", "sparse"],
             "architecture": "RetNet",
+            "bonus": "none",
+            "entropy": 0.008,
             "seed": [0, 1, 0, 1],
             "evaluation_steps": 81_920,
             "evaluation_episodes": 20,
