@@ -19,6 +19,7 @@ from statsmodels.stats.weightstats import ttost_ind
 from clew.analysis import Results, Statistics, advice, answers, reason
 from clew.analysis.advice import bottleneck, line
 from clew.analysis.answer import Answer, held_back_by, of_task
+from clew.analysis.formatting import change
 from clew.analysis.stats.effects import (
     EQUIVALENT_SEEDS,
     SEEDS,
@@ -258,6 +259,25 @@ def test_few_seeds_say_how_many_would_tell() -> None:
     assert advice(single) == f"Train at least {SEEDS} seeds with E3B and without: +.70."
 
 
+def test_how_many_seeds_would_tell_what_holds_it_back() -> None:
+    """As few as settle it, though whether the bonus helps would need many more."""
+    own, perfect = [0.0, 0.23, 0.52], [1.0, 1.0, 1.0]
+    with_bonus = [0.05, 0.2, 0.6]
+    arms = {"GRU_e3b": with_bonus, "Given_none": perfect, "Given_e3b": perfect}
+    found = answer(GRU_none=own, **arms)
+    assert found.held_back_by == OPEN
+    assert found.effect.needed is not None
+    assert found.effect.needed > 50
+    assert found.needed == 4
+    gain = change(found.memory.interval) if found.memory is not None else ""
+    assert reason(found).startswith(
+        f"What holds it back cannot be told with 3 seeds; given memory changes success by {gain}; "
+        "about 4 seeds an arm would tell."
+    )
+    more = {arm: [*values, values[0]] for arm, values in arms.items()}
+    assert answer(GRU_none=[*own, 0.3], **more).held_back_by == "memory"
+
+
 def test_seeds_without_any_spread() -> None:
     """All 0 against all 1: no variance to judge by, and yet plain enough with five seeds."""
     assert answer(GRU_none=[0.0] * 5, GRU_e3b=[1.0] * 5).effect.said == HELPS
@@ -297,6 +317,9 @@ def test_a_curve_that_still_rises_is_said() -> None:
     assert "still rising" in reason(found)
     (flat,) = answers(Statistics(Results.from_frames(results.runs, curves.assign(success=0.5))))
     assert not flat.rising
+    slow = curves.assign(success=curves["success"] / 10)  # by .008 in a fifth of training
+    (steady,) = answers(Statistics(Results.from_frames(results.runs, slow)))
+    assert not steady.rising
 
 
 def test_margin_must_be_a_share() -> None:

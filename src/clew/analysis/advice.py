@@ -219,9 +219,10 @@ def _cannot_be_told(answer: Answer) -> str:
         return f"What holds it back, {_missing_control(answer)}."
     else:
         said = f"What holds it back {open_}"
-    needed = answer.needed
-    more = needed is not None and needed > max(answer.seeds)
-    return f"{said}; about {needed} seeds an arm would." if more else f"{said}."
+    memory, needed = answer.memory, answer.needed
+    if memory is not None and answer.intervened:
+        said += f"; given memory changes success by {change(memory.interval)}"
+    return f"{said}; about {needed} seeds an arm would tell." if needed is not None else f"{said}."
 
 
 _FINDINGS: dict[HeldBackBy, Callable[[Answer], str]] = {
@@ -270,4 +271,4 @@ def _more(found: Effect) -> str:
         return ""
     if abs(found.interval.estimate) > found.margin:
         return f"; about {found.needed} seeds an arm would tell"
-    return f"; about {found.needed} seeds an arm would show that it does not matter, if so"
+    return f"; if it makes no difference, about {found.needed} seeds an arm would show that"

@@ -108,13 +108,21 @@ class Answer:
     @cached_property
     def held_back_by(self) -> HeldBackBy:
         """What holds it back without the bonus. Without the Given arm: as far as can be said."""
+        return self._held_back_with(0)
+
+    def _held_back_with(self, seeds: int) -> HeldBackBy:
+        """The same with what so many seeds an arm would probably say; with 0, what these say."""
+
+        def said(found: Effect | None) -> Said:
+            return "cannot be told" if found is None else found.said_with(seeds)
+
         return held_back_by(
-            bonus=self.effect.said,
-            memory=_said(self.memory),
-            both=_said(self.both),
-            bonus_over_memory="helps" if self.memory is None else _said(self.bonus_over_memory),
-            bonus_on_memory=_said(self.bonus_on_memory),
-            memory_on_bonus=_said(self.memory_on_bonus),
+            bonus=said(self.effect),
+            memory=said(self.memory),
+            both=said(self.both),
+            bonus_over_memory="helps" if self.memory is None else said(self.bonus_over_memory),
+            bonus_on_memory=said(self.bonus_on_memory),
+            memory_on_bonus=said(self.memory_on_bonus),
             solved=self.solved,
         )
 
@@ -130,10 +138,12 @@ class Answer:
 
     @property
     def needed(self) -> int | None:
-        """Seeds an arm that would probably settle what is open; None if that is not known."""
-        asked = [e for e in (self.effect, self.memory, self.both) if e is not None]
-        wanted = [e.needed for e in asked if e.said == "cannot be told"]
-        return None if not wanted or None in wanted else max(n for n in wanted if n is not None)
+        """Seeds an arm that would probably tell what holds it back; None if that is not known."""
+        asked = (self.effect, self.memory, self.both, self.bonus_over_memory,
+                 self.bonus_on_memory, self.memory_on_bonus)  # fmt: skip
+        wanted = {e.needed for e in asked if e is not None and e.needed is not None}
+        tried = sorted({max(n, max(self.seeds) + 1) for n in wanted})
+        return next((n for n in tried if self._held_back_with(n) != "cannot be told"), None)
 
 
 @lru_cache(maxsize=1)  # the page and the terminal ask for the same
@@ -236,7 +246,7 @@ def _answer(
         else None,
         solved=own.n[0] >= SEEDS and own.low >= 1 - min(2 * margin, 0.1),
         decoded=None if statistics is None else statistics.decoded.get(plain),
-        rising=statistics is not None and still_rising(statistics.usual, *plain),
+        rising=statistics is not None and still_rising(statistics.usual, *plain, margin / 2),
         silent=task.silent,
     )
 
@@ -244,7 +254,3 @@ def _answer(
 def _compared(task: Task, after: Pair, before: Pair, margin: float) -> Effect:
     found = effect(task.arms[after], task.arms[before], margin)
     return found.open() if task.silent else found
-
-
-def _said(found: Effect | None) -> Said:
-    return "cannot be told" if found is None else found.said

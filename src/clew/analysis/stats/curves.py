@@ -85,16 +85,19 @@ def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
 
 
 def still_rising(
-    results: Results, environment: str, reward: str, architecture: str, bonus: str
+    results: Results, environment: str, reward: str, architecture: str, bonus: str, least: float
 ) -> bool:
     """Whether an arm's success in the last fifth of training is above that of the fifth before.
 
-    By a t interval over seeds; False without the curves of two seeds.
+    By a t interval over seeds, and by at least `least`; False without the curves of two seeds.
     """
     arms = results.curves.get((environment, reward), {})
     curves = arms.get((architecture, bonus), [])
     rises = [_rise(success) for _, success in curves if len(success) > 1]
-    return len(rises) > 1 and mean_interval(np.array(rises), (-1.0, 1.0)).low > 0
+    if len(rises) < 2:
+        return False
+    mean = mean_interval(np.array(rises), (-1.0, 1.0))
+    return mean.low > 0 and mean.estimate >= least
 
 
 def _rise(success: Values) -> float:

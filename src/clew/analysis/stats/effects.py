@@ -64,6 +64,14 @@ class Effect:
             return "helps" if self.interval.estimate > 0 else "hurts"
         return "cannot be told"
 
+    def said_with(self, seeds: int) -> Said:
+        """What so many seeds an arm would probably say, were the difference seen the true one."""
+        if self.said != "cannot be told" or self.needed is None or self.needed > seeds:
+            return self.said
+        if abs(self.interval.estimate) <= self.margin:
+            return "does not matter"
+        return "helps" if self.interval.estimate > 0 else "hurts"
+
     @property
     def helps(self) -> bool:
         """Short for the commonest question."""
