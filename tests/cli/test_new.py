@@ -95,7 +95,7 @@ def test_the_suites_can_be_run(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("bonus e3b", "there is a bonus 'e3b' already"),
         ("world Random", "would need a module 'random', which Python has already"),
         ("world lambda", "would need a module 'lambda', which Python has already"),
-        ("world a;b", "name='a;b' is not valid; write letters and digits"),
+        ("world a;b", "name='a;b' is not valid; write a letter, then"),
         ("world ../up", "name='../up' is not valid"),
         ("world -x", "has no flag '-x'"),
         ("suite first", "first.toml' is there already"),

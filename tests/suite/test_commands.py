@@ -83,13 +83,17 @@ def test_damage_shows(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(store.rglob("*"))
     with pytest.raises(SystemExit, match="3"):
         status(store)
-    assert "damaged" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "damaged" in said
+    assert "sets it aside, and trains it again" in " ".join(said.split())
     assert sorted(store.rglob("*")) == before
     writable = Store(store)
     for run in tiny(seeds=2).runs():
         _ = writable.run(run.config).status
     status(store)
-    assert "in quarantine: " in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "set aside: runs/" in said
+    assert "{" not in said
 
 
 def test_status_of_nothing(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clew import plugins
 from clew.cli.commands.run import run
 from clew.suite import find_suite, read_suite
 from clew.suite.toml import parse_suite
@@ -168,3 +170,25 @@ def test_nothing_is_written_for_a_mistake(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=next(iter(mistake))):
             run("demo", tmp_path / "store", **mistake)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_environment_is_found_beside_its_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From whatever folder the command is given, and by its workers too."""
+    with monkeypatch.context() as patch:
+        patch.setattr(plugins, "_in_use", {})
+        patch.setattr(sys, "path", [*sys.path])
+        name = "lies_beside_its_suite"
+        (tmp_path / f"{name}.py").write_text(
+            "import gymnasium\n\ndef make():\n    return gymnasium.make('CartPole-v1')\n"
+        )
+        block = {"environment": f"{name}:make", "rewards": ["native"], "architectures": ["GRU"]}
+        mine = {"block": [{**block, "bonuses": ["none"], "seeds": 1, "steps": 10**6}]}
+        suite = parse_suite(mine, "mine", tmp_path)
+        assert suite.runs()[0].env.horizon == 500
+        assert plugins.modules_in_use() == ((name, str(tmp_path)),)
+        patch.setattr(plugins, "_in_use", {})
+        patch.chdir(tmp_path)
+        parse_suite(mine, "mine", tmp_path)
+        assert plugins.modules_in_use() == ()  # this folder is searched anyway

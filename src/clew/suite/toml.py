@@ -49,13 +49,26 @@ def parse_suite(declared: Table, name: str, folder: Path = Path()) -> Suite:
     if isinstance(declared.get("block"), Mapping):
         raise BadInput("[block] is not valid; write [[block]], with two brackets")
     file = load(declared, SuiteFile, "the suite")
-    use_modules(file.modules, folder)
+    use_modules([*file.modules, *_beside(file, folder)], folder)
     return Suite(
         name=file.name or name,
         about=file.about,
         share=file.share,
         blocks=[_block(number, block, file) for number, block in enumerate(file.block, 1)],
     )
+
+
+def _beside(file: SuiteFile, folder: Path) -> list[str]:
+    """Modules of environments and wrappers that lie beside the suite, and not in this folder."""
+    if folder.absolute() == Path.cwd():
+        return []
+    targets = []
+    for block in file.block:
+        options = block.get("environment_options") if isinstance(block, Mapping) else None
+        wrappers = options.get("wrappers") if isinstance(options, Mapping) else None
+        targets += [block.get("environment"), *(wrappers if isinstance(wrappers, list) else [])]
+    modules = dict.fromkeys(str(each).partition(":")[0] for each in targets if ":" in str(each))
+    return [name for name in modules if (folder / f"{name}.py").is_file()]
 
 
 def _block(number: int, declared: object, file: SuiteFile) -> Block:

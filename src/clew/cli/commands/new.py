@@ -38,7 +38,8 @@ def new(kind: Kind, name: NewName, /, out: Path = Path(), package: bool = False)
     """
     if not NAME.fullmatch(name):
         raise BadInput(
-            f"name={name!r} is not valid; write letters and digits, with - or _ between them"
+            f"name={name!r} is not valid; write a letter, then letters and digits, with - or _ "
+            "between them"
         )
     if package and kind == "suite":
         raise BadInput("--package is for a world, a memory or a bonus; a suite is one file")

@@ -65,7 +65,9 @@ def run(
             queued again.
         sbatch: More options for SLURM's sbatch, in pairs, such as: account NAME qos NAME.
     """
+    from clew.cli.beforehand import why_no_answer
     from clew.cli.dry_run import print_forecast, require_moderate
+    from clew.cli.output import console_for, say
     from clew.cli.training import train_here, train_on_cluster
     from clew.suite import find_suite, seconds_of
     from clew.suite.launchers import Resources, WorkerConfig
@@ -88,6 +90,8 @@ def run(
     if dry_run:
         print_forecast(config, workers or 1, retry, json, on)
         return
+    if alone := why_no_answer(config.suite):
+        say(console_for(json), alone, style="bold")
     if on == "local":
         sys.exit(train_here(config, workers or 1, retry, json))
     sys.exit(train_on_cluster(on, config, resources, retry, json))

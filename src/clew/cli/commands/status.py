@@ -42,9 +42,12 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
         say(console, note)
     for pack in packs if not json else []:
         say(console, pack_line(pack))
-    for damaged in opened.quarantined():
-        say(console, f"in quarantine: {damaged}")
+    for damaged in opened.quarantined() if not json else []:
+        say(console, f"set aside: {damaged['was']} {damaged['reason']} (now {damaged['at']})")
     if any(row.status in ("damaged", "unreadable") for row in rows):
+        if not json:
+            way = "The `clew run` that trained it sets it aside, and trains it again."
+            say(console, f"What is damaged is in no result. {way}")
         sys.exit(EXIT_FAILED)
 
 
