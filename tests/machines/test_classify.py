@@ -36,6 +36,8 @@ def test_the_whole_gallery_can_be_classified(name: str) -> None:
     effect = answer.diagnosis.outcome
     assert ("bonus: not decided" if effect == "undecided" else effect.upper()) in words
     assert plain["verdict"].upper() in words
+    assert repr(answer).startswith(f"<{answer.pomdp.name}: {plain['verdict']}, {effect}; ")
+    assert max(len(repr(answer)), len(repr(answer.pomdp))) < 250
 
 
 @pytest.mark.parametrize(

@@ -46,14 +46,14 @@ def overview(trained: Sequence[TrainedArm]) -> list[str]:
         if judged[outcome]
     )
     return [
-        "Trained with γ and GAE's λ exchanged, as the study's public code has them, "
-        f"{agree} of {len(ours)} arms agree with the paper: the 95% interval of the difference "
-        "contains 0. It is widened by what the rounding of printed figures may hide; without that "
-        f"{_agreeing(ours, exact)} agree. (Suite paper; it leaves out that code's early stop. The "
-        f"study has {len(published)} arms.) Of {len(CLAIMS)} comparisons that its claims about "
-        f"success rest on, {counted}.",
+        f"{agree} of {len(ours)} arms agree with the paper, and of {len(CLAIMS)} comparisons that "
+        f"its claims rest on, {counted}: once γ and GAE's λ are exchanged, as the study's public "
+        f"code has them (suite paper). {len(published) - len(ours)} of its {len(published)} arms "
+        "are not trained yet.",
         f"With γ and λ as the paper prints them, {others} of {len(printed)} agree; an arm counts "
-        "once for every reading of what else the paper leaves open.",
+        "once for every way to read what else the paper leaves open.",
+        "An arm agrees if the 95% interval of the difference contains 0. Intervals have room for "
+        f"the rounding of printed figures; without that {_agreeing(ours, exact)} agree.",
     ]
 
 

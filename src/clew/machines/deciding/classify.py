@@ -49,7 +49,7 @@ GLIMPSE = 100
 """The first posteriors, which may show that there is no end of them, and what is kept apart."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Classification:
     """The answers. Where the posteriors are not finite, those about optimal play are None."""
 
@@ -64,6 +64,11 @@ class Classification:
     ranking: Ranking | None
     redundancy: Redundancy | None
     diagnosis: Diagnosis
+
+    def __repr__(self) -> str:
+        """In a line: the whole is as large as the task."""
+        kind = verdict_name(self.verdict)
+        return f"<{self.pomdp.name}: {kind}, {self.diagnosis.outcome}; {self.diagnosis.todo}>"
 
 
 @uncollected()

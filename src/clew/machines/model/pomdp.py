@@ -42,7 +42,7 @@ class Branch(NamedTuple):
     reward: Fraction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pomdp:
     """States, actions and observations are numbers here; their names are for people.
 
@@ -77,6 +77,11 @@ class Pomdp:
         _check_laws(self)
         _check_terminal(self)
         _check_discount(self)
+
+    def __repr__(self) -> str:
+        """In a line, without the laws."""
+        sizes = f"{len(self.states):,} states, {len(self.actions):,} actions"
+        return f"<{self.name}: {sizes}, {len(self.observations):,} observations>"
 
     @staticmethod
     def build(
