@@ -152,7 +152,7 @@ MISTAKES = {
     "classify good.toml": "good.toml, line 2, column 3: this is no JSON: .*; found",
     "classify CartPole-v1": "'CartPole-v1' is neither a file nor a name; .*, or gymnasium:ID",
     "new wrld x": "kind='wrld' is not valid; choose 'world', 'memory', 'bonus' or 'suite'",
-    "new world é": "name='é' is not valid; write letters and digits",
+    "new world é": "name='é' is not valid; write a letter, then",
     "new world class": "name='class' would need a module 'class', .*; choose another name",
     "new bonus e3b": "there is a bonus 'e3b' already; choose another name",
     "new suite good": "'good.toml' is there already, .*; choose another name",

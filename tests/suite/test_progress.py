@@ -16,6 +16,7 @@ from hypothesis import given
 
 import clew.suite.progress as progress
 from clew.cli.commands.status import status
+from clew.cli.output import counted
 from clew.cli.progress import SuiteProgress, duration
 from clew.store import CannotRead, Claims, Store
 from clew.store.documents import Header, write_document
@@ -257,7 +258,7 @@ def test_the_time_left_is_what_it_takes(
     now = (periods - resumed - 1) * pace
     rest = others * (periods * pace + compiled)
     assert whole.left() == pytest.approx(now + rest / at_work)
-    assert whole.text().endswith(f" left, {found} packs done, {10 * at_work} steps/s")
+    assert whole.text().endswith(f" left, {counted(found, 'pack')} done, {10 * at_work} steps/s")
     # a failure is the end of a pack
     for pack in range(at_work):
         whole.add(PackProgress(f"ours-{pack}", "failed", periods, periods))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from clew.cli.beforehand import doubts, why_no_answer
 from clew.cli.other_code import trained_with_other_code
-from clew.cli.output import console_for, say
+from clew.cli.output import console_for, counted, say
 from clew.cli.progress import duration
 from clew.learner.execution import THREADS, cores, runs_at_once
 from clew.store import Store
@@ -123,11 +123,6 @@ def number(value: float) -> str:
 def size(bytes_: float) -> str:
     """`12 MB`."""
     return f"{number(bytes_)}B" if bytes_ >= 1000 else f"{bytes_:.0f} B"
-
-
-def counted(n: int, what: str) -> str:
-    """`1 pack`, `6 packs`."""
-    return f"{n:,} {what}" + ("" if n == 1 else "s")
 
 
 def _table(title: str, found: Forecast) -> Table:

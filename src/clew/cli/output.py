@@ -24,3 +24,8 @@ def console_for(as_json: bool = False) -> Console:
 def say(console: Console, line: str, style: str | None = None) -> None:
     """Print a line as it is: no markup, no colours for numbers, no wrapping, no control signs."""
     console.print(printable(line), style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def counted(n: int, what: str) -> str:
+    """`1 pack`, `6 packs`."""
+    return f"{n:,} {what}" + ("" if n == 1 else "s")

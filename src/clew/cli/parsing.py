@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from tyro.conf import arg
+from tyro.conf import FlagCreatePairsOff, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from clew.plugins import FLAG
@@ -65,7 +65,9 @@ def parse(command: Command, typed: Sequence[str], prog: str) -> Callable[[], Non
     try:
         with contextlib.redirect_stderr(printed):
             args = _together(command, typed)
-            return tyro.cli(later, args=args, prog=prog, registry=registry)  # type: ignore
+            return tyro.cli(  # --json, and no --no-json beside it
+                later, args=args, prog=prog, registry=registry, config=(FlagCreatePairsOff,)
+            )  # type: ignore
     except SystemExit as ended:
         if not ended.code:
             raise
@@ -99,10 +101,7 @@ def flags(command: Command) -> Iterator[str]:
 
 
 def _spellings(name: str, default: object, before: str = "--") -> Iterator[str]:
-    hyphened = name.replace("_", "-")
-    yield f"{before}{hyphened}"
-    if isinstance(default, bool):
-        yield f"{before}no-{hyphened}"
+    yield f"{before}{'no-' if default is True else ''}{name.replace('_', '-')}"
 
 
 def _refuse_unknown_flags(command: Command, typed: Sequence[str], prog: str) -> None:

@@ -15,7 +15,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from clew.cli.output import say
+from clew.cli.output import counted, say
 from clew.suite.progress import OVER, REPLACED, PackProgress
 
 WIDE = 130
@@ -168,7 +168,7 @@ class SuiteProgress:
         running = [pack for pack in packs if pack.what == "training" and pack.seconds]
         speed = sum(pack.steps / pack.seconds for pack in running)
         phrases = [f"{duration(left)} left"] if not math.isnan(left := self.left()) else []
-        phrases.append(f"{sum(pack.what in OVER for pack in packs)} packs done")
+        phrases.append(f"{counted(sum(pack.what in OVER for pack in packs), 'pack')} done")
         phrases += [f"{speed:,.0f} steps/s"] if speed else []
         return ", ".join(phrases)
 

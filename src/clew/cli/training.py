@@ -11,7 +11,7 @@ from rich.console import Console
 
 from clew.cli.arm_table import print_runs
 from clew.cli.beforehand import doubts
-from clew.cli.dry_run import counted, idle_cores
+from clew.cli.dry_run import idle_cores
 from clew.cli.next_steps import command_again, next_steps
 from clew.cli.other_code import trained_with_other_code
 from clew.cli.output import (
@@ -20,6 +20,7 @@ from clew.cli.output import (
     EXIT_LEFT,
     EXIT_WORKER,
     console_for,
+    counted,
     say,
 )
 from clew.cli.progress import ProgressBars
