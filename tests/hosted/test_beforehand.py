@@ -48,6 +48,20 @@ def test_without_a_time_limit_it_is_listed() -> None:
         hosted(f"{HERE}:walk")
 
 
+def test_what_its_function_can_be_given_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = "return gymnasium.make('CartPole-v1')"
+    (tmp_path / "has_options.py").write_text(
+        f"import gymnasium\n\ndef make(size: int = 5, **rest):\n    {made}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    done = called("list", "has_options:make")
+    assert "size (whole number, default 5)" in done.out
+    assert "--environment-options size=5" in done.out
+    assert "object, needed" not in done.out
+
+
 def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:
     require_latents(hosted(f"{HERE}:recall", max_episode_steps=5, latents=["cue", "t"]))
     require_latents(hosted(f"{HERE}:recall", max_episode_steps=9, latents=["is_success"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from clew.envs.hosted.host import listable
 from clew.envs.pricelist import price_list
 from clew.envs.registry import environments, hosted, latents
 from clew.memory.registry import GIVEN, architectures
-from clew.outline import REQUIRED, Option, read_outline
+from clew.outline import REQUIRED, Option, outline_of, read_outline
 from clew.registry import Registry
 from clew.suite.registry import suites
 
@@ -84,8 +85,24 @@ def listed_as(name: str) -> list[Listed]:
     if not hosted(name):
         return []
     (it,) = _entries("environments", [name])
-    options = tuple(option for option in it.options if option.name != "name")
-    return [it._replace(about=f"{it.about} {listable(name).describe()}", options=options)]
+    about = f"{it.about} {listable(name).describe()}"
+    # `options` are all others: those of the function
+    options = [option for option in it.options if option.name not in ("name", "options")]
+    return [it._replace(about=about, options=(*_of_function(name), *options))]
+
+
+def _of_function(name: str) -> list[Option]:
+    """What the function that makes an environment can be given; it may say what it means."""
+    from clew.envs.hosted.recipe import GYMNASIUM, imported
+
+    if name.startswith(GYMNASIUM):
+        return []
+    function = imported(name)
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(function).parameters
+    left_out = {"num_envs", *(n for n, each in parameters.items() if each.kind in several)}
+    options = (o for o in outline_of(function).options if o.name not in left_out)
+    return [o._replace(about=o.about or "Handed to the function.") for o in options]
 
 
 def _of_kind(kind: str) -> Iterator[Listed]:
