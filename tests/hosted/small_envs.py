@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from typing import Any
 
 import gymnasium
@@ -90,6 +93,44 @@ class Crashes(Recall):
         return super().step(action)
 
 
+class Odd(Recall):
+    """Recall that does one odd thing; `value` is the odd number or word."""
+
+    def __init__(self, what: str = "", value: Any = None, length: int = 4) -> None:
+        super().__init__(length=length)
+        self.what, self.value = what, value
+        if what == "prints":
+            print("I am made")
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        if self.what == "prints":
+            print("I am reset")
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        obs, reward, terminated, truncated, info = super().step(action)
+        if self.what == "prints":
+            print("I step")
+            os.write(1, b"{so does a library}\n")
+        if self.what == "slow":
+            time.sleep(0.002)
+        if self.what == "raises" and self.t == 3:
+            raise {"stuck": ValueError("door is stuck"), "ends": KeyboardInterrupt()}[self.value]
+        if self.what == "exits" and self.t == 3:
+            sys.exit(self.value)
+        if self.what == "sees" and self.t == 3:
+            obs["clock"] = np.array([self.value], np.float32)
+        if self.what == "pays" and self.t == 3:
+            reward = float(self.value)
+        if self.what == "says" and terminated:
+            info["is_success"] = self.value
+        return obs, reward, terminated, truncated, info
+
+    def close(self) -> None:
+        if self.what == "stays":
+            raise RuntimeError("I stay")
+
+
 class Symbols(gymnasium.Env[Any, Any]):
     """A number from 0 to 4, which the action adds to."""
 
@@ -118,6 +159,10 @@ def walk() -> gymnasium.Env[Any, Any]:
 
 def crashes() -> gymnasium.Env[Any, Any]:
     return Crashes()
+
+
+def odd(**options: Any) -> gymnasium.Env[Any, Any]:
+    return Odd(**options)
 
 
 def symbols() -> gymnasium.Env[Any, Any]:

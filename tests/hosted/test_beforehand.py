@@ -12,7 +12,7 @@ import pytest
 from clew import envs
 from clew.cli.beforehand import EQUIVALENT_SEEDS, SEEDS, doubts, why_no_answer
 from clew.envs.hosted import copies
-from clew.envs.hosted.copies import require_latents
+from clew.envs.hosted.copies import require_keys
 from clew.envs.hosted.environment import HostedEnvironment
 from clew.envs.hosted.recipe import Recipe
 from clew.suite.toml import parse_suite
@@ -63,8 +63,8 @@ def test_what_its_function_can_be_given_is_listed(
 
 
 def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:
-    require_latents(hosted(f"{HERE}:recall", max_episode_steps=5, latents=["cue", "t"]))
-    require_latents(hosted(f"{HERE}:recall", max_episode_steps=9, latents=["is_success"]))
+    require_keys(hosted(f"{HERE}:recall", max_episode_steps=5, latents=["cue", "t"]))
+    require_keys(hosted(f"{HERE}:recall", max_episode_steps=9, latents=["is_success"]))
     for latents, words, said in (
         (["queue"], False, "in [0-9,]+ random episodes of .* no such key; it has 'cue', 't' or"),
         (["cues"], False, r"no such key \(did you mean 'cue'\?\); it has"),
@@ -72,7 +72,7 @@ def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:
     ):
         env = hosted(f"{HERE}:recall", max_episode_steps=5, latents=latents, words=words)
         with pytest.raises(BadInput, match=said):
-            require_latents(env)
+            require_keys(env)
     file, store = tmp_path / "mine.toml", tmp_path / "store"
     options = {"max_episode_steps": 5, "latents": ["queue"]}
     file.write_text(as_toml(declared(environment=f"{HERE}:recall", environment_options=options)))
@@ -87,12 +87,60 @@ def test_a_latent_that_comes_late_or_seldom_is_no_mistake(monkeypatch: pytest.Mo
     """What so few random episodes did not show is not refused; if some were whole, it is told."""
     monkeypatch.setattr(copies, "ENOUGH", 10**9)
     seldom = hosted(f"{HERE}:recall", max_episode_steps=5, latents=["won"])
-    require_latents(seldom)
+    require_keys(seldom)
     assert "random episodes info has no 'won', and probes are to ask about it; it" in seldom.doubt
     monkeypatch.setattr(copies, "PATIENCE", 0.0)
     slow = hosted(f"{HERE}:recall", max_episode_steps=5, latents=["lost"])
-    require_latents(slow)
+    require_keys(slow)
     assert slow.doubt == ""
+
+
+def test_a_success_key_is_looked_for_before_training(tmp_path: Path) -> None:
+    """In the last info of random episodes."""
+    require_keys(hosted(f"{HERE}:recall", max_episode_steps=9, success_key="is_success"))
+    for key, said in (
+        ("is_succes", r"has no such key \(did you mean 'is_success'\?\); it has 'cue', 't' or 'is_"),
+        ("won", "random episodes of .*:recall the last info has no such key; it has .*say False"),
+    ):
+        wrong = hosted(f"{HERE}:recall", max_episode_steps=9, success_key=key)
+        with pytest.raises(BadInput, match=f"success_key='{key}' is not valid: in .* {said}"):
+            require_keys(wrong)
+    file, store = tmp_path / "mine.toml", tmp_path / "store"
+    options = {"max_episode_steps": 9, "success_key": "won"}
+    file.write_text(as_toml(declared(environment=f"{HERE}:recall", environment_options=options)))
+    for more in ([], ["--dry-run"]):
+        done = called("run", str(file), "--store", str(store), *more)
+        assert done.code == 2
+        assert done.err.startswith("clew: success_key='won' is not valid: in ")
+    assert not list(store.glob("runs/*/result.json"))
+
+
+def test_a_success_key_that_few_episodes_did_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told; where none was whole, nothing is known."""
+    monkeypatch.setattr(copies, "ENOUGH", 10**9)
+    seldom = hosted(f"{HERE}:recall", max_episode_steps=9, success_key="is_succes")
+    require_keys(seldom)
+    assert "random episodes the last info has no 'is_succes' (did you mean 'is_s" in seldom.doubt
+    monkeypatch.setattr(copies, "PATIENCE", 0.0)
+    slow = hosted(f"{HERE}:recall", max_episode_steps=9, success_key="won")
+    require_keys(slow)
+    assert slow.doubt == ""
+
+
+def test_what_fails_in_random_episodes_is_told_where_it_is_trained(tmp_path: Path) -> None:
+    broken: dict[str, Any] = {"max_episode_steps": 9, "what": "exits", "value": 3}
+    env = hosted(f"{HERE}:odd", **broken, success_key="is_success", latents=["cue"])
+    require_keys(env)
+    assert env.doubt == ""
+    file, store = tmp_path / "mine.toml", tmp_path / "store"
+    file.write_text(as_toml(declared(environment=f"{HERE}:odd", environment_options=broken)))
+    done = called("run", str(file), "--dry-run", "--store", str(store))
+    assert done.code == 2
+    assert done.err.startswith(f"clew: {HERE}:odd could not step: SystemExit: 3 (small_envs.py, li")
+    done = called("run", str(file), "--store", str(store))
+    assert done.code == 3
+    said = " ".join(done.out.split())
+    assert f"EnvironmentFailed: {HERE}:odd could not step: SystemExit: 3 (small_envs.py, li" in said
 
 
 def test_a_threshold_that_belongs_to_a_longer_episode() -> None:

@@ -101,6 +101,54 @@ def test_processes_of_their_own_change_nothing() -> None:
             np.testing.assert_array_equal(here[field], there[field], err_msg=field)
 
 
+@pytest.mark.filterwarnings("ignore:.*ERROR")
+@pytest.mark.parametrize("vector", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("what", "value", "said"),
+    [
+        ("raises", "stuck", "could not step: ValueError: door is stuck"),
+        ("exits", 3, "could not step: SystemExit: 3"),
+    ],
+)
+def test_an_error_of_the_environment_says_where(
+    what: str, value: Any, said: str, vector: str
+) -> None:
+    env = hosted(f"{HERE}:odd", max_episode_steps=9, what=what, value=value, vector=vector)
+    copies = Copies(env, 2)
+    copies.reset([0, 1])
+    for _ in range(2):
+        copies.step(np.zeros(2, int))
+    with pytest.raises(EnvironmentFailed, match=rf"odd {said} \(small_envs\.py, line \d+\)$"):
+        copies.step(np.zeros(2, int))
+    copies.close()
+
+
+def test_an_interrupt_is_no_error_of_the_environment() -> None:
+    copies = Copies(hosted(f"{HERE}:odd", max_episode_steps=9, what="raises", value="ends"), 1)
+    copies.reset([0])
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(3):
+            copies.step(np.zeros(1, int))
+
+
+def test_closing_is_no_failure() -> None:
+    """Neither after a process has ended, nor where an environment cannot close."""
+    copies = Copies(hosted(f"{HERE}:recall", max_episode_steps=9, vector="async"), 2)
+    copies.reset([0, 1])
+    processes = copies._vector.processes  # type: ignore[attr-defined]
+    processes[0].kill()
+    processes[0].join()
+    with pytest.raises(EnvironmentFailed, match="could not step"):
+        copies.step(np.zeros(2, int))
+    copies.close()
+    processes[1].join(10)
+    assert processes[1].exitcode is not None
+    stays = Copies(hosted(f"{HERE}:odd", max_episode_steps=9, success_return=1), 1)
+    stays._vector.envs[0].unwrapped.what = "stays"  # type: ignore[attr-defined]
+    with pytest.warns(UserWarning, match="odd could not close: RuntimeError: I stay"):
+        stays.close()
+
+
 def test_a_copy_that_plays_once_stands_still_until_it_is_seeded() -> None:
     env = hosted(f"{HERE}:recall", max_episode_steps=10)
     copies = Copies(env, 2, once=True)
@@ -137,6 +185,37 @@ def test_success_by_each_rule() -> None:
             said = bool(step.info[expected][0]) if expected in step.info else False
             meant = True if expected == "always" else said
             assert step.success[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("value", "succeeded"),
+    [
+        (True, True), (np.False_, False), (np.bool_(True), True), (1, True), (np.int8(0), False),
+        (1.0, True), (np.float32(0), False), (np.array(True), True),
+        ("no", None), (2, None), (0.5, None), (None, None), (float("nan"), None), ([1], None),
+        ({"won": True}, None), (np.array([True]), None),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_says_success_is_true_or_false(value: Any, succeeded: bool | None) -> None:
+    copies = Copies(hosted(f"{HERE}:recall", max_episode_steps=5, success_key="won"), 2)
+    for one in copies._vector.envs:  # type: ignore[attr-defined]
+        one.unwrapped._info = lambda: {"won": value}
+    copies.reset([0, 1])
+    ended = 0
+    if succeeded is None:
+        with pytest.raises(BadInput, match=r"info\['won'\] is .* must be True or False, or 1 or 0"):
+            while ended < 20:
+                copies.step(np.zeros(2, int))
+                ended += 1
+        assert ended >= 3
+        return
+    for _ in range(20):
+        step = copies.step(np.zeros(2, int))
+        done = step.terminated | step.truncated
+        assert step.success.tolist() == (done & succeeded).tolist()
+        ended += int(done.sum())
+    assert ended
 
 
 def test_a_registered_threshold_is_the_last_resort() -> None:

@@ -13,8 +13,10 @@ from PIL import Image
 from clew import envs
 from clew.bonuses import Transitions
 from clew.bonuses.visits import Visits
+from clew.cli.film import BORDER, WIDTH
 from clew.envs import Known
 from clew.envs.hosted.environment import HostedEnvironment
+from clew.envs.hosted.recipe import EnvironmentFailed
 from clew.learner import Knobs, Pack, Program, TrainState, from_arrays, periods, to_arrays
 from clew.learner.hosted import Hosted, LiveRun
 from clew.learner.rollout import Rollout
@@ -179,6 +181,30 @@ def test_symbols_are_looked_up() -> None:
     np.testing.assert_allclose(table, arrays, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("what", "value", "said"),
+    [
+        ("sees", float("nan"), "odd returned NaN in the observation"),
+        ("sees", float("-inf"), "odd returned -inf in the observation"),
+        ("pays", float("nan"), "odd paid nan, "),
+        ("pays", float("inf"), "odd paid inf, "),
+    ],
+)
+@pytest.mark.parametrize("knowledge", [None, "clock"])
+def test_what_is_not_finite_is_the_environments(
+    what: str, value: float, said: str, knowledge: str | None
+) -> None:
+    options = {"max_episode_steps": 5, "success_key": "is_success", "what": what, "value": value}
+    env = envs.make(f"{HERE}:odd", **options, knowledge=knowledge)
+    pack = Pack.of(env, "native", "Given" if knowledge else "GRU", settings=small())
+    with pytest.raises(EnvironmentFailed, match=said):
+        history(pack, 1)
+    # a part that nobody sees may be anything
+    unseen = envs.make(f"{HERE}:odd", **options, keys=["seen"])
+    if what == "sees":
+        history(Pack.of(unseen, "native", "GRU", settings=small()), 1)
+
+
 def block(**changes: Any) -> Block:
     declared: dict[str, Any] = {
         "environment": f"{HERE}:recall",
@@ -229,7 +255,7 @@ steps = 256
 [[block]]
 environment = "tests.hosted.small_envs:recall"
 rewards = ["native"]
-architectures = ["GRU"]
+architectures = ["GRU", "Given"]
 bonuses = ["noveld"]
 seeds = 2
 steps = 256
@@ -261,6 +287,12 @@ def test_from_a_suite_to_the_report(tmp_path: Path, trained: list[Any]) -> None:
     assert shown.code == 0, shown
     with Image.open(film) as opened:
         assert getattr(opened, "n_frames", 1) > 4
+    given = next(name for name in names if "recall" in name and "given" in name)
+    for more, panels in (((), 1), (("--beside", "GRU"), 2)):
+        words = ("show", given, "--store", str(store), "--gif", str(film), "--module", HERE, *more)
+        assert (shown := called(*words)).code == 0, shown
+        with Image.open(film) as opened:
+            assert opened.width == panels * (WIDTH + 2 * BORDER)
     for words, said in (
         ((), f"unless you name its module, --module {HERE}; by hand: clew classify {HERE}:recall"),
         (("--module", HERE), "depends on something else, such as the time or the past; name more"),
