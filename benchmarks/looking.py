@@ -181,7 +181,9 @@ def table(runs: pd.DataFrame, results: Path) -> str:
         for (beside, reward, bonus, entropy), same in of_one.groupby(
             ["beside_cue", "reward", "bonus", "entropy"]
         ):
-            title = "begins beside the cue" if beside else f"the look pays {reward.split('-')[1]}"
+            paid = reward.removeprefix("look-")
+            title = f"the look pays {paid}" if paid != reward else "as it is"
+            title = "begins beside the cue" if beside else title
             title += f", with {bonus_label(bonus)}" * (bonus != "none")
             title += f", entropy {entropy:g}" * (entropy != Knobs().entropy)
             lines.append(line(title, same, evaluations))
