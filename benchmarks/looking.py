@@ -58,7 +58,6 @@ class Look(Environment[Level, LookState]):
     """look: for the first time in an episode that does not begin so, the cue is in view."""
     rewards: ClassVar[Rewards] = {
         "sparse": lambda world: {"goal": 1.0},
-        "look-0.1": lambda world: {"goal": 1.0, "look": 0.1},
         "look-0.2": lambda world: {"goal": 1.0, "look": 0.2},
     }
 

@@ -63,8 +63,8 @@ def _beside(file: SuiteFile, folder: Path) -> list[str]:
     if folder.absolute() == Path.cwd():
         return []
     targets = []
-    for block in file.block:
-        options = block.get("environment_options") if isinstance(block, Mapping) else None
+    for block in (each for each in file.block if isinstance(each, Mapping)):
+        options = block.get("environment_options")
         wrappers = options.get("wrappers") if isinstance(options, Mapping) else None
         targets += [block.get("environment"), *(wrappers if isinstance(wrappers, list) else [])]
     modules = dict.fromkeys(str(each).partition(":")[0] for each in targets if ":" in str(each))
