@@ -5,12 +5,22 @@ from __future__ import annotations
 import contextlib
 import difflib
 import math
+import os
+import traceback
 import unicodedata
 from collections.abc import Collection, Iterable
 from numbers import Integral, Real
 from typing import TypeVar
 
 T = TypeVar("T")
+NOT_A_USERS = (
+    "site-packages",
+    "dist-packages",
+    "<frozen",
+    os.path.dirname(__file__) + os.sep,
+    os.path.dirname(os.__file__) + os.sep,
+)
+"""In the names of files of installed packages, of Clew, and of Python."""
 
 
 class BadInput(ValueError):  # noqa: N818 (it is what went wrong, in a user's words)
@@ -100,6 +110,14 @@ def error_words(error: BaseException) -> str:
     """The type of an error, and the first line of what it says."""
     said = next(iter(str(error).splitlines()), "")
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def error_place(error: BaseException) -> str:
+    """Where the user's own code raised it, ` (bad.py, line 18)`; empty if it did not."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not any(other in frame.filename for other in NOT_A_USERS):
+            return f" ({os.path.basename(frame.filename)}, line {frame.lineno})"
+    return ""
 
 
 def _alike(value: object, other: object) -> bool:

@@ -94,10 +94,10 @@ class Crashes(Recall):
 
 
 class Odd(Recall):
-    """Recall that does one odd thing; `value` is the odd number or word."""
+    """Recall that does one odd thing, most of them in its third step."""
 
-    def __init__(self, what: str = "", value: Any = None, length: int = 4) -> None:
-        super().__init__(length=length)
+    def __init__(self, what: str = "", value: Any = None, render_mode: str | None = None) -> None:
+        super().__init__(render_mode)
         self.what, self.value = what, value
         if what == "prints":
             print("I am made")
@@ -122,8 +122,6 @@ class Odd(Recall):
             obs["clock"] = np.array([self.value], np.float32)
         if self.what == "pays" and self.t == 3:
             reward = float(self.value)
-        if self.what == "says" and terminated:
-            info["is_success"] = self.value
         return obs, reward, terminated, truncated, info
 
     def close(self) -> None:

@@ -99,7 +99,10 @@ def test_a_success_key_is_looked_for_before_training(tmp_path: Path) -> None:
     """In the last info of random episodes."""
     require_keys(hosted(f"{HERE}:recall", max_episode_steps=9, success_key="is_success"))
     for key, said in (
-        ("is_succes", r"has no such key \(did you mean 'is_success'\?\); it has 'cue', 't' or 'is_"),
+        (
+            "is_succes",
+            r"has no such key \(did you mean 'is_success'\?\); it has 'cue', 't' or 'is_",
+        ),
         ("won", "random episodes of .*:recall the last info has no such key; it has .*say False"),
     ):
         wrong = hosted(f"{HERE}:recall", max_episode_steps=9, success_key=key)
@@ -122,7 +125,7 @@ def test_a_success_key_that_few_episodes_did_not_show(monkeypatch: pytest.Monkey
     require_keys(seldom)
     assert "random episodes the last info has no 'is_succes' (did you mean 'is_s" in seldom.doubt
     monkeypatch.setattr(copies, "PATIENCE", 0.0)
-    slow = hosted(f"{HERE}:recall", max_episode_steps=9, success_key="won")
+    slow = hosted(f"{HERE}:recall", max_episode_steps=9, success_key="lost")
     require_keys(slow)
     assert slow.doubt == ""
 

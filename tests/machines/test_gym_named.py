@@ -117,9 +117,7 @@ def test_a_reward_that_is_no_number_is_the_environments() -> None:
         def step(self, action: Any) -> Any:
             return 0, float("nan"), True, False, {}
 
-    with pytest.raises(
-        BadInput, match="step paid nan, which is no finite reward"
-    ):
+    with pytest.raises(BadInput, match="step paid nan, which is no finite reward"):
         from_env(Mute(spaces.Discrete(2)))
 
 

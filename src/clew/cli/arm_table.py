@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from clew.cli.output import print_json
 from clew.store import RunState, world_name
 from clew.store.arms import name_arms, names_an_arm, swept_coefficients
 from clew.validate import printable
@@ -50,7 +51,7 @@ def print_runs(
     if as_json:
         troubles = [{"run": r.name, "status": r.status, "reason": r.reason} for r in troubled]
         plain = [arm._asdict() for arm in arms]
-        print(json.dumps({"counts": counts, "arms": plain, "troubles": troubles, **more}))
+        print_json(json.dumps({"counts": counts, "arms": plain, "troubles": troubles, **more}))
         return
     for (environment, reward), group in groupby(arms, lambda arm: arm[:2]):
         console.print(_table(f"{escape(environment)} / {escape(reward)}", group))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from clew.cli.beforehand import doubts, why_no_answer
 from clew.cli.other_code import trained_with_other_code
-from clew.cli.output import console_for, counted, say
+from clew.cli.output import console_for, counted, print_json, say
 from clew.cli.progress import duration
 from clew.learner.execution import THREADS, cores, runs_at_once
 from clew.store import Store
@@ -50,7 +50,7 @@ def print_forecast(
     found = forecast(config.suite, store, config.pack_size, retry, workers)
     if as_json:
         plain = {**found._asdict(), "tasks": [task._asdict() for task in found.tasks]}
-        print(json.dumps({**plain, "total": found.total._asdict()}))
+        print_json(json.dumps({**plain, "total": found.total._asdict()}))
         return
     console.print(_table(config.suite.name, found))
     for line in sentences(found, retry):

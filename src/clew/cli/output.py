@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TextIO
 
 from rich.console import Console
 
@@ -19,6 +23,41 @@ def console_for(as_json: bool = False) -> Console:
     """
     file = sys.stderr if as_json else sys.stdout
     return Console(file=file, force_terminal=file.isatty(), force_jupyter=False)
+
+
+_for_json: TextIO | None = None
+"""Standard output, while `json_alone` keeps others from it."""
+
+
+@contextmanager
+def json_alone(as_json: bool) -> Iterator[None]:
+    """Only `print_json` prints to standard output; what an environment prints goes to standard
+    error. So does what a library of it writes, and a process that is started meanwhile."""
+    global _for_json
+    if not as_json:
+        yield
+        return
+    out, err = sys.stdout, sys.stderr
+    files = out is sys.__stdout__ and err is sys.__stderr__  # not so in a notebook, or a test
+    out.flush()
+    ours = out
+    if files:
+        ours = os.fdopen(os.dup(out.fileno()), "w", encoding=out.encoding)
+        os.dup2(err.fileno(), out.fileno())
+    _for_json = ours
+    try:
+        with redirect_stdout(err):
+            yield
+    finally:
+        _for_json = None
+        if files:
+            os.dup2(ours.fileno(), out.fileno())
+            ours.close()
+
+
+def print_json(line: str) -> None:
+    """To standard output, for a script."""
+    print(line, file=_for_json or sys.stdout, flush=True)
 
 
 def say(console: Console, line: str, style: str | None = None) -> None:

@@ -15,7 +15,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from clew.cli.output import counted, say
+from clew.cli.output import counted, print_json, say
 from clew.suite.progress import OVER, REPLACED, PackProgress
 
 WIDE = 130
@@ -75,7 +75,7 @@ class ProgressBars:
     def __call__(self, pack: PackProgress) -> None:
         """Show how far a pack is."""
         if self.as_json:
-            print(json.dumps(pack.plain()), flush=True)
+            print_json(json.dumps(pack.plain()))
             return
         if pack.what == "waiting":
             say(self.console, f"{pack.name}: waiting for {pack.holder}, who has it")

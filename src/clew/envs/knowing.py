@@ -101,9 +101,10 @@ class Knowing(Environment[L, KnowingState[S]]):
         """Questions about the world, for states that also hold what is known."""
         return None if latent is None else _OfWorld(latent)
 
-    def picture(self, state: KnowingState[S]) -> np.ndarray:
-        """The world's."""
-        return self.world.picture(state.world)
+    def picture(self, state: KnowingState[S] | Any) -> np.ndarray:
+        """The world's. Of one that steps on the host, a state is the frame that it drew itself."""
+        its_own: S = state.world if isinstance(state, KnowingState) else state
+        return self.world.picture(its_own)
 
     @cached_property
     def _knowledge(self) -> Knowledge:

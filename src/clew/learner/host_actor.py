@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -36,11 +37,31 @@ def hosted_env(env: Environment) -> HostedEnvironment:
 def parts_of(env: Environment, batch: Batch) -> Parts:
     """What a vector hands out, as arrays for a network."""
     world = hosted_env(env)
-    obs = world.layout.array(batch)
-    if not isinstance(env, Knowing):
-        return (obs,)
-    assert world.facts is not None
-    return obs, world.facts.flat(batch)
+    parts = (world.layout.array(batch),)
+    if isinstance(env, Knowing):
+        assert world.facts is not None
+        parts = (*parts, world.facts.flat(batch))
+    for part in parts:
+        if part.dtype.kind == "f" and (wrong := _not_finite(part)):
+            raise EnvironmentFailed(
+                f"{world.title} returned {wrong.replace('nan', 'NaN')} in the observation, and "
+                "networks learn from finite numbers only"
+            )
+    return parts
+
+
+def require_finite(env: Environment, reward: Float[np.ndarray, " env"]) -> None:
+    """Of the environment's own rewards, before anything is learned from them."""
+    if wrong := _not_finite(reward):
+        raise EnvironmentFailed(f"{env.title} paid {wrong}, which is no finite reward")
+
+
+def _not_finite(numbers: np.ndarray) -> str:
+    """The first of them that is not; empty if all are."""
+    if math.isfinite(np.vdot(numbers, numbers)):
+        return ""  # the quickest question; the squares of large numbers are no answer
+    finite = np.isfinite(numbers)
+    return "" if finite.all() else str(numbers[~finite][0])
 
 
 def seen(parts: Sequence[Any]) -> Seen:
@@ -107,6 +128,7 @@ def play(
         before(t, info)
         action = choose(parts_of(program.env, batch), np.full(n, t == 0))
         step = copies.step(action)
+        require_finite(env, step.reward)
         yield PlayedStep(t, alive, action, step)
         alive = alive & ~(step.terminated | step.truncated)
         if not alive.any():

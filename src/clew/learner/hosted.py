@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from clew.envs import priced
-from clew.envs.hosted.copies import Copies, require_latents
+from clew.envs.hosted.copies import Copies, require_keys
 from clew.learner.agent import MemoryState
 from clew.learner.evaluate import Evaluation
 from clew.learner.execution import cpu_options, gpu_options, init_one, run_by_run, run_shapes
@@ -29,6 +29,7 @@ from clew.learner.host_actor import (
     hosted_env,
     parts_of,
     play,
+    require_finite,
     seeds_of,
     seen,
 )
@@ -111,7 +112,7 @@ class LiveRun:
         """`steps` are those that the run has taken: what it plays next depends on them."""
         s = program.settings
         self.program, self.seed, self.steps = program, seed, steps
-        require_latents(hosted_env(program.env))
+        require_keys(hosted_env(program.env))
         self._copies = Copies(hosted_env(program.env), s.envs)
         self._evaluated: Copies | None = None
         self._batch, _ = self._copies.reset(seeds_of(seed, steps, TRAINING, n=s.envs))
@@ -161,6 +162,7 @@ class LiveRun:
             seen_now = tuple(row[t] for row in rows[: len(now)])
             action, log_prob = actor.sample(seen_now, self._first, noise[t])
             step = self._copies.step(action)
+            require_finite(env, step.reward)
             now = parts_of(env, step.obs)
             final = now if step.final is step.obs else parts_of(env, step.final)
             others = (  # in the order of `Rollout`

@@ -228,6 +228,8 @@ class _Worker:
         except (BadInput, OSError):
             raise  # not the run's fault: a full disk, a wrong checkpoint
         except Exception as error:
+            if self.stop.reason and isinstance(error.__cause__, (ConnectionError, EOFError)):
+                return  # what stops this process has ended one that an environment steps in
             beside_compiler = self.ahead.busy
             reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
             told = "".join(traceback.format_exception(error))

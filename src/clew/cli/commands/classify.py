@@ -23,7 +23,7 @@ from clew.cli.classification_text import (
     diagnosis_words,
     headline,
 )
-from clew.cli.output import console_for
+from clew.cli.output import console_for, json_alone
 from clew.cli.parsing import Subject
 from clew.cli.registry import register
 from clew.envs.registry import hosted
@@ -80,7 +80,8 @@ def classify(
     """
     for file in draw:
         one_of("draw's ending", file.suffix.lower(), (*STRIPS, *GRAPHS))
-    model = load(what, dict(_pair(text) for text in options), renormalise)
+    with json_alone(json):  # an environment may print
+        model = load(what, dict(_pair(text) for text in options), renormalise)
     if isinstance(model, RewardMachine):
         raise BadInput(f"{what!r} holds a machine without a POMDP: there is nothing to classify")
     model = under(model, end)

@@ -16,7 +16,7 @@ from clew.cli.listing import (
     plain_options,
 )
 from clew.cli.listing_text import Heading, overview, page_of_kind, page_of_name, page_of_reward
-from clew.cli.output import console_for, say
+from clew.cli.output import console_for, json_alone, say
 from clew.cli.registry import register
 from clew.store.canonical import JsonObject
 from clew.validate import BadInput, hint
@@ -41,7 +41,8 @@ def list_(what: Listable = EVERYTHING, /, json: bool = False) -> None:
             bonuses, suites, latents, knobs or settings. If not given, an overview.
         json: Print one JSON object.
     """
-    entries = [*listed_as(what), *listed()]
+    with json_alone(json):  # an environment may print
+        entries = [*listed_as(what), *listed()]
     kinds = (*NAMED, *HYPERPARAMETERS, "rewards")
     rewards = dict.fromkeys(variant for it in entries for variant in it.rewards)
     names = [it.name for it in entries]

@@ -23,7 +23,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from clew.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, console_for, say
+from clew.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, console_for, json_alone, print_json, say
 from clew.cli.parsing import SuiteName
 from clew.cli.registry import register
 from clew.cli.results_source import require_extra
@@ -88,7 +88,7 @@ def probe(
     if predictions is not None:
         _register(opened, predictions, console)
     try:
-        with _bars(console, json) as bars:
+        with json_alone(json), _bars(console, json) as bars:  # an environment may print
             probed = probe_runs(opened, runs, protocol, bars)
     except KeyboardInterrupt:
         say(console, "stopped early; the same command goes on", style="bold")
@@ -138,7 +138,7 @@ def _bars(console: Console, as_json: bool) -> Iterator[Callable[[str, int, int],
 
         def show(what: str, done: int, total: int) -> None:
             if as_json:
-                print(text.dumps({"what": what, "done": done, "total": total}), flush=True)
+                print_json(text.dumps({"what": what, "done": done, "total": total}))
                 return
             if what not in tasks:
                 tasks[what] = bars.add_task(what, total=total)

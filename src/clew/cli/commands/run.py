@@ -67,7 +67,7 @@ def run(
     """
     from clew.cli.beforehand import why_no_answer
     from clew.cli.dry_run import print_forecast, require_moderate
-    from clew.cli.output import console_for, say
+    from clew.cli.output import console_for, json_alone, say
     from clew.cli.training import train_here, train_on_cluster
     from clew.suite import find_suite, seconds_of
     from clew.suite.launchers import Resources, WorkerConfig
@@ -77,21 +77,22 @@ def run(
         workers=workers, gpus=gpus, cpus=cpus, partition=partition, job_time=job_time, sbatch=sbatch
     )
     resources.only_for(on)
-    config = WorkerConfig(
-        suite=find_suite(suite),
-        store=store,
-        pack_size=pack_size,
-        time_limit=None if time_limit is None else seconds_of(time_limit),
-        checkpoint_every=seconds_of(checkpoint_every, "checkpoint_every"),
-        cache=not no_cache,
-        logs=chosen(tensorboard=tensorboard, wandb=wandb),
-    )
-    require_moderate(config.suite, yes)
-    if dry_run:
-        print_forecast(config, workers or 1, retry, json, on)
-        return
-    if alone := why_no_answer(config.suite):
-        say(console_for(json), alone, style="bold")
-    if on == "local":
-        sys.exit(train_here(config, workers or 1, retry, json))
-    sys.exit(train_on_cluster(on, config, resources, retry, json))
+    with json_alone(json):  # an environment may print
+        config = WorkerConfig(
+            suite=find_suite(suite),
+            store=store,
+            pack_size=pack_size,
+            time_limit=None if time_limit is None else seconds_of(time_limit),
+            checkpoint_every=seconds_of(checkpoint_every, "checkpoint_every"),
+            cache=not no_cache,
+            logs=chosen(tensorboard=tensorboard, wandb=wandb),
+        )
+        require_moderate(config.suite, yes)
+        if dry_run:
+            print_forecast(config, workers or 1, retry, json, on)
+            return
+        if alone := why_no_answer(config.suite):
+            say(console_for(json), alone, style="bold")
+        if on == "local":
+            sys.exit(train_here(config, workers or 1, retry, json))
+        sys.exit(train_on_cluster(on, config, resources, retry, json))

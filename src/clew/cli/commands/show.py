@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from clew.cli.output import console_for, say
+from clew.cli.output import console_for, json_alone, say
 from clew.cli.parsing import RunName
 from clew.cli.registry import register
 from clew.cli.trust import untrusted
@@ -60,8 +60,10 @@ def show(
     if not json:
         print_run(console, about)
     if found.status == "finished" and episodes and found.config:
-        runs = [opened.run(found.config), *(_beside(opened, found.config, name) for name in beside)]
-        about["gif"] = _record(console, runs, gif, episodes, seed)
+        others = [_beside(opened, found.config, name) for name in beside]
+        with json_alone(json):  # an environment may print
+            runs = [opened.run(found.config), *others]
+            about["gif"] = _record(console, runs, gif, episodes, seed)
     if json:
         print(text.dumps(about))
 

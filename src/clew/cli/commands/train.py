@@ -74,43 +74,45 @@ def train(
         json: Print one JSON object a line instead of progress bars.
     """
     from clew.cli.dry_run import print_forecast, require_moderate
+    from clew.cli.output import json_alone
     from clew.cli.training import train_here
     from clew.suite import Block, Suite, seconds_of
     from clew.suite.launchers import WorkerConfig
     from clew.suite.logs import chosen
 
-    block = Block(
-        environment=environment,
-        environment_options=parse_options("environment_options", environment_options),
-        rewards=(reward,),
-        architectures=(architecture,),
-        architecture_options={
-            architecture: parse_options("architecture_options", architecture_options)
-        },
-        bonuses=(bonus,),
-        bonus_options={bonus: parse_options("bonus_options", bonus_options)},
-        seeds=seeds,
-        steps=steps,
-        knobs=dataclasses.asdict(knobs),
-        settings=dataclasses.asdict(settings),
-    )
-    suite = Suite(name=f"{environment} / {reward} / {architecture} / {bonus}", blocks=[block])
-    require_moderate(suite, yes)
-    for run in block.samples():
-        run.program()  # what cannot be built is refused before there is a store
-    limit = None if time_limit is None else seconds_of(time_limit)
-    config = WorkerConfig(
-        suite=suite,
-        store=store,
-        pack_size=pack_size,
-        time_limit=limit,
-        cache=not no_cache,
-        logs=chosen(tensorboard=tensorboard, wandb=wandb),
-    )
-    if dry_run:
-        print_forecast(config, 1, retry, json)
-        return
-    sys.exit(train_here(config, 1, retry, json))
+    with json_alone(json):  # an environment may print
+        block = Block(
+            environment=environment,
+            environment_options=parse_options("environment_options", environment_options),
+            rewards=(reward,),
+            architectures=(architecture,),
+            architecture_options={
+                architecture: parse_options("architecture_options", architecture_options)
+            },
+            bonuses=(bonus,),
+            bonus_options={bonus: parse_options("bonus_options", bonus_options)},
+            seeds=seeds,
+            steps=steps,
+            knobs=dataclasses.asdict(knobs),
+            settings=dataclasses.asdict(settings),
+        )
+        suite = Suite(name=f"{environment} / {reward} / {architecture} / {bonus}", blocks=[block])
+        require_moderate(suite, yes)
+        for run in block.samples():
+            run.program()  # what cannot be built is refused before there is a store
+        limit = None if time_limit is None else seconds_of(time_limit)
+        config = WorkerConfig(
+            suite=suite,
+            store=store,
+            pack_size=pack_size,
+            time_limit=limit,
+            cache=not no_cache,
+            logs=chosen(tensorboard=tensorboard, wandb=wandb),
+        )
+        if dry_run:
+            print_forecast(config, 1, retry, json)
+            return
+        sys.exit(train_here(config, 1, retry, json))
 
 
 def parse_options(field: str, given: Sequence[str]) -> dict[str, object]:

@@ -8,8 +8,9 @@ the first one of the next.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,9 +19,9 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from jaxtyping import Bool, Float, Int
 
-from clew.envs.hosted.recipe import EnvironmentFailed, Info
+from clew.envs.hosted.recipe import EnvironmentFailed, Info, explained
 from clew.envs.hosted.spaces import Batch
-from clew.validate import BadInput, error_words, hint, listing
+from clew.validate import BadInput, hint, listing
 
 if TYPE_CHECKING:
     from clew.envs.hosted.environment import HostedEnvironment
@@ -31,9 +32,9 @@ INFO = ("is_success", "success")
 TIMED, LONGEST = 200, 0.5
 """Steps that are timed for a forecast, and seconds that they may take."""
 PATIENCE = 2.0
-"""Seconds of random episodes in which latents are looked for."""
+"""Seconds of random episodes in which latents and the success key are looked for."""
 ENOUGH = 100
-"""Episodes after which a latent that none of them had is refused."""
+"""Episodes after which a key that none of them had is refused."""
 
 
 class HostStep(NamedTuple):
@@ -104,9 +105,21 @@ class Copies:
             return np.asarray(self._vector.render()[0])  # type: ignore[index]
 
     def close(self) -> None:
-        """Let the copies go, with their processes if they have any."""
-        with self._its_own("close"):
+        """Let the copies go, with their processes if they have any.
+
+        What goes wrong here takes nothing away from what was played; a process that has ended
+        before cannot answer.
+        """
+        try:
             self._vector.close()
+        except (Exception, SystemExit) as error:
+            if isinstance(self._vector, AsyncVectorEnv):
+                for process in self._vector.processes:
+                    process.terminate()
+                self._vector.closed = True
+            if not isinstance(error, (ConnectionError, EOFError)):
+                said = f"{self.env.title} could not close: {explained(error)}"
+                warnings.warn(said, stacklevel=2)
 
     def _succeeded(self, done: Bool[np.ndarray, " env"], info: Info) -> np.ndarray:
         """By the environment's word, or by the episode's return; see `HostedEnvironment`."""
@@ -117,8 +130,7 @@ class Copies:
         if self._key is not None:
             if self._key not in info:
                 return np.zeros(self._n, bool)  # not said: not succeeded
-            said = done & info.get(f"_{self._key}", True)
-            return said & np.asarray(info[self._key], bool)
+            return self._said(self._key, info, done & info.get(f"_{self._key}", True))
         if env.threshold is None:
             raise BadInput(
                 f"{env.title} does not say when an episode has succeeded: its info has neither "
@@ -128,6 +140,21 @@ class Copies:
             )
         return done & (self._return >= env.threshold)
 
+    def _said(self, key: str, info: Info, where: Bool[np.ndarray, " env"]) -> np.ndarray:
+        """What stands under the key, as true or false."""
+        values, found = np.asarray(info[key]), np.zeros(self._n, bool)
+        for i in np.flatnonzero(where).tolist():
+            value = values[i] if values.ndim else values
+            value = value.item() if np.ndim(value) == 0 and hasattr(value, "item") else value
+            if not isinstance(value, (bool, int, float)) or value not in (0, 1):
+                raise BadInput(
+                    f"at the end of an episode of {self.env.title} info[{key!r}] is {value!r}, "
+                    "which is no success and no failure; it must be True or False, or 1 or 0, "
+                    "unless you state success_return"
+                )
+            found[i] = value
+        return found
+
     @contextmanager
     def _its_own(self, doing: str) -> Iterator[None]:
         """What an environment raises is its own error, and no mistake of whoever called Clew."""
@@ -135,15 +162,15 @@ class Copies:
             yield
         except BadInput:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise EnvironmentFailed(
-                f"{self.env.title} could not {doing}: {error_words(error)}"
+                f"{self.env.title} could not {doing}: {explained(error)}"
             ) from error
 
 
 def step_seconds(env: HostedEnvironment) -> float:
     """How long one copy takes for a step, by some random ones."""
-    require_latents(env)
+    require_keys(env)
     copy, random = Copies(env, 1), np.random.default_rng(0)
     try:
         copy.reset([0])
@@ -152,33 +179,50 @@ def step_seconds(env: HostedEnvironment) -> float:
             copy.step(random.integers(len(env.action_names), size=1))
             steps, spent = steps + 1, time.perf_counter() - began
         return spent / steps
+    except EnvironmentFailed as error:
+        raise BadInput(str(error)) from error
     finally:
         copy.close()
 
 
-def require_latents(env: HostedEnvironment) -> None:
-    """Refuse latents that are not in `info`, or no whole numbers: they are asked at the end."""
-    found, episodes = _random_info(env) if env.latents else ({}, 0)
+def require_keys(env: HostedEnvironment) -> None:
+    """Refuse a success key or latents that `info` does not have, or latents that are no whole
+    numbers: that they are missing would be seen late, or never."""
+    seen, key = _random_info(env), env.success_key
+    if key is not None and key not in seen.last and seen.episodes >= ENOUGH:
+        near = hint(key, seen.last)
+        raise BadInput(
+            f"success_key={key!r} is not valid: in {_counted(seen.episodes)} of {env.title} the "
+            f"last info has no such key{near}; {_keys(seen.last)}"
+            + ("" if near else "; if it comes with a success only, let a failure say False")
+        )
     for key in env.latents:
-        if key not in found and (episodes >= ENOUGH or hint(key, found)):
+        near = hint(key, seen.found)
+        if key not in seen.found and (seen.episodes >= ENOUGH or near):
             raise BadInput(
-                f"latents={key!r} is not valid: in {_counted(episodes)} of {env.title} info has no "
-                f"such key{hint(key, found)}; {_keys(found)}"
+                f"latents={key!r} is not valid: in {_counted(seen.episodes)} of {env.title} info "
+                f"has no such key{near}; {_keys(seen.found)}"
             )
-        if key in found and whole_numbers(found[key]) is None:
+        if key in seen.found and whole_numbers(seen.found[key]) is None:
             raise BadInput(f"latents={key!r} is not valid; info[{key!r}] is not a whole number")
 
 
-def unseen_latents(env: HostedEnvironment) -> str:
+def unseen_keys(env: HostedEnvironment) -> str:
     """Which of them random episodes did not show, where these are too few to refuse them."""
-    found, episodes = _random_info(env) if env.latents else ({}, 0)
-    missing = [key for key in env.latents if key not in found]
-    if not missing or not episodes:
+    seen, key, said = _random_info(env), env.success_key, list[str]()
+    if not seen.episodes:
         return ""
-    return (
-        f"{env.title}: in {_counted(episodes)} info has no {listing(missing)}, and probes are to "
-        f"ask about it; {_keys(found)}"
-    )
+    if key is not None and key not in seen.last:
+        said.append(
+            f"{env.title}: in {_counted(seen.episodes)} the last info has no {key!r}"
+            f"{hint(key, seen.last)}, which is to say that one has succeeded; {_keys(seen.last)}"
+        )
+    if missing := [key for key in env.latents if key not in seen.found]:
+        said.append(
+            f"{env.title}: in {_counted(seen.episodes)} info has no {listing(missing)}, and probes "
+            f"are to ask about it; {_keys(seen.found)}"
+        )
+    return "; ".join(said)
 
 
 def _counted(episodes: int) -> str:
@@ -189,21 +233,43 @@ def _keys(found: Mapping[str, Any]) -> str:
     return f"it has {listing(found)}" if found else "it is empty"
 
 
+class _RandomInfo(NamedTuple):
+    """What stood in info in random episodes."""
+
+    found: dict[str, Any]
+    """At any step."""
+    last: dict[str, Any]
+    """At the end of an episode."""
+    episodes: int
+    """That were whole."""
+
+
 @cache
-def _random_info(env: HostedEnvironment) -> tuple[dict[str, Any], int]:
-    """What stood in info in random episodes, until all latents did; how many were whole."""
+def _random_info(env: HostedEnvironment) -> _RandomInfo:
+    """Until all that is asked for was there, or time is up."""
+    latents, success = set(env.latents), {env.success_key} - {None}
+    found, last, episodes = dict[str, Any](), dict[str, Any](), 0
+    if not latents and not success:
+        return _RandomInfo(found, last, episodes)
     copy, random = Copies(replace(env, vector="sync"), 1), np.random.default_rng(0)
-    began, episodes = time.perf_counter(), 0
-    try:
-        found = dict[str, Any](copy.reset([0])[1])
-        while not found.keys() >= set(env.latents) and time.perf_counter() - began < PATIENCE:
+    began = time.perf_counter()
+    # an environment that fails is told where it is trained
+    with closing(copy), suppress(EnvironmentFailed):
+        found |= copy.reset([0])[1]
+        while not (found.keys() >= latents and last.keys() >= success):
+            if time.perf_counter() - began >= PATIENCE:
+                break
             step = copy.step(random.integers(len(env.action_names), size=1))
             found |= step.info
-            episodes += int((step.terminated | step.truncated).sum())
-    finally:
-        copy.close()
-    # a vector has a mask under `_key` beside the values under `key`
-    return {key: value for key, value in found.items() if not key.startswith("_")}, episodes
+            if (step.terminated | step.truncated).any():
+                last |= step.info
+                episodes += 1
+    return _RandomInfo(_unmasked(found), _unmasked(last), episodes)
+
+
+def _unmasked(info: Info) -> dict[str, Any]:
+    """A vector has a mask under `_key` beside the values under `key`."""
+    return {key: value for key, value in info.items() if not key.startswith("_")}
 
 
 def whole_numbers(found: object) -> Int[np.ndarray, " env"] | None:

@@ -170,9 +170,9 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
     @property
     def doubt(self) -> str:
         """Why success may be out of reach, or probes have nothing to ask; empty if all is well."""
-        from clew.envs.hosted.copies import unseen_latents
+        from clew.envs.hosted.copies import unseen_keys
 
-        return "; ".join(filter(None, (self._out_of_reach(), unseen_latents(self))))
+        return "; ".join(filter(None, (self._out_of_reach(), unseen_keys(self))))
 
     def _out_of_reach(self) -> str:
         own, threshold = self._seen.registered, self.threshold

@@ -6,18 +6,22 @@ import importlib
 import inspect
 import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing import resource_tracker
 from operator import attrgetter
 from typing import Any, SupportsFloat, TypeVar
 
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector.async_vector_env import _async_worker
 from gymnasium.wrappers import TimeLimit
 
 from clew.envs.hosted.host import NoTimeLimit
-from clew.validate import BadInput, error_words, hint
+from clew.validate import BadInput, error_place, error_words, hint
 
 T = TypeVar("T")
 GYMNASIUM = "gymnasium:"
@@ -97,7 +101,10 @@ class Recipe:
         # a worker of Clew's own may not have children unless it says so
         multiprocessing.current_process().daemon = False
         # not a fork, which jax's threads would not survive
-        return AsyncVectorEnv([one] * n, copy=False, context="spawn", autoreset_mode=mode)
+        with _deaf_to_interrupts():
+            return AsyncVectorEnv(
+                [one] * n, copy=False, context="spawn", autoreset_mode=mode, worker=_run_copy
+            )
 
     def limited(self, env: Env | VectorEnv) -> Recipe:
         """With a time limit, if `env`, a copy, says only by an attribute what its own is."""
@@ -140,7 +147,7 @@ class Recipe:
                 f"Gymnasium has no environment {name!r} ({said}){near}; if a package registers it "
                 f"when it is imported, write {GYMNASIUM}PACKAGE:{name.rpartition(':')[2]}"
             ) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _not_made(self.name, error) from error
 
 
@@ -173,6 +180,22 @@ class OneEpisode(gymnasium.Wrapper):
         return obs, reward, terminated, truncated, info
 
 
+class InWords(gymnasium.Wrapper):
+    """In a process of its own: what is raised there is told in words, as its traceback is lost."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[object, dict[str, object]]:
+        """Begin an episode."""
+        with _in_words():
+            return super().reset(seed=seed, options=options)
+
+    def step(self, action: object) -> tuple[object, SupportsFloat, bool, bool, dict[str, object]]:
+        """Take a step."""
+        with _in_words():
+            return super().step(action)
+
+
 @dataclass(frozen=True)
 class _Copy:
     """What makes one copy of a vector, there or in another process."""
@@ -180,10 +203,51 @@ class _Copy:
     recipe: Recipe
     once: bool
     render_mode: str | None
+    process: int = field(default_factory=os.getpid)
+    """That of the vector."""
 
     def __call__(self) -> Env:
         made = self.recipe(self.render_mode)
-        return OneEpisode(made) if self.once else made
+        made = OneEpisode(made) if self.once else made
+        return made if os.getpid() == self.process else InWords(made)
+
+
+def _run_copy(*arguments: Any) -> None:
+    """All that the process of a copy does. It ends, without a word, when its vector is gone."""
+    with suppress(ConnectionError, EOFError):
+        _async_worker(*arguments)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started meanwhile do not hear Ctrl-C, which goes to all in a terminal.
+
+    Clew hears it, and closes them when it is done with them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would let this thread hear again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGUSR1})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def explained(error: BaseException) -> str:
+    """What an environment has raised, and where; what a copy has told in words is kept."""
+    if isinstance(error, EnvironmentFailed):
+        return str(error)
+    return f"{error_words(error)}{error_place(error)}"
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        raise EnvironmentFailed(explained(error)) from error
 
 
 def imported(target: str) -> Callable[..., Any]:
@@ -193,7 +257,7 @@ def imported(target: str) -> Callable[..., Any]:
         sys.path.append(here)
     try:
         found = attrgetter(attribute)(importlib.import_module(module))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         meant = f"{module.removesuffix('.py')}:{attribute or 'function'}"
         raise BadInput(
             f"{target!r} cannot be imported ({error_words(error)}); write "
@@ -228,11 +292,11 @@ def _called(name: str, function: Callable[..., T], /, *args: object, **options: 
         return function(*args, **options)
     except BadInput:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _not_made(name, error) from error
 
 
-def _not_made(name: str, error: Exception) -> BadInput:
+def _not_made(name: str, error: BaseException) -> BadInput:
     """An argument that it needs or does not know is an option."""
     way_out = "; environment_options are its arguments" if isinstance(error, TypeError) else ""
     return BadInput(f"{name} cannot be made ({error_words(error)}){way_out}")

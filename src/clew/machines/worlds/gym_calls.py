@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import copy
 import math
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +18,7 @@ from gymnasium import spaces
 from clew.envs.hosted.spaces import MOST_ACTIONS, space_words
 from clew.machines.worlds.chance import CannotEnumerateError
 from clew.machines.worlds.gym_words import symbol
-from clew.validate import BadInput, error_words
+from clew.validate import BadInput, error_place, error_words
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -109,17 +107,8 @@ def its_own(what: str) -> Iterator[None]:
         yield
     except (BadInput, CannotEnumerateError):
         raise
-    except Exception as error:
-        raise BadInput(f"{what} raised {error_words(error)}{_where(error)}") from error
-
-
-def _where(error: Exception) -> str:
-    """In the user's own file; nothing if there is none."""
-    others = ("site-packages", __file__, copy.__file__)
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not any(other in frame.filename for other in others):
-            return f" ({Path(frame.filename).name}, line {frame.lineno})"
-    return ""
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"{what} raised {error_words(error)}{error_place(error)}") from error
 
 
 def _enumeration(env: Env) -> dict[int, str]:
