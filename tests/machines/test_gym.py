@@ -179,15 +179,20 @@ def test_outcomes_add_up_and_follow_each_other() -> None:
         outcomes(lambda rng: [int(rng.integers(10)) for _ in range(9)])
 
 
-def test_time_in_the_reward_is_refused_in_words() -> None:
+def test_time_in_the_reward_is_part_of_a_state_or_left_out() -> None:
     class Hurry(TMaze):
         def step(self, action: int) -> Any:
             obs, reward, *rest = super().step(action)
             return obs, reward * (1 - self.steps / 100), *rest
 
+    timed = from_env(Hurry(), discount="9/10")
+    best = classify(timed).best
+    assert best is not None
+    assert best.value == Fraction(9, 10) ** 3 * Fraction(96, 100)
+    assert len(set(timed.variables["steps"])) == 52  # none to 50, and the end
+    assert "steps" not in from_env(Hurry(), reward="sign").variables
     with pytest.raises(BadInput, match=r"too few.*the time or the past"):
-        from_env(Hurry())
-    assert from_env(Hurry(), reward="sign").terminal
+        from_env(Hurry(), limit=100)
 
 
 def test_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

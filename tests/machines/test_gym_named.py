@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.wrappers import TimeLimit
 
 from clew.cli.commands import classify as command
 from clew.machines import classify, from_env
@@ -98,18 +100,45 @@ def test_what_one_part_of_an_action_moves_is_no_clock(part: int) -> None:
     assert from_env(Corridor(part)).variables.keys() == {"x"}
 
 
-def test_what_was_taken_for_a_clock_is_told() -> None:
-    class Counted(Once):
-        def reset(self, **options: Any) -> Any:
-            self.x = 0
-            return super().reset(**options)
+class Later(Once):
+    """A cue is seen, and asked for in the fourth step, in which an episode ends, or does not."""
 
-        def step(self, action: Any) -> Any:
-            self.x += 1
-            return 0, float(self.x == 3), self.x == 3, False, {}
+    observation_space = spaces.Discrete(3)
 
+    def __init__(self, end: str):
+        super().__init__(spaces.Discrete(2))
+        self.end, self.x, self.cue = end, 0, 0
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> Any:
+        gymnasium.Env.reset(self, seed=seed)
+        self.x, self.cue = 0, int(self.np_random.integers(2))
+        return self.cue, {}
+
+    def step(self, action: Any) -> Any:
+        self.x += 1
+        asked = self.x == 4
+        paid = float(asked and action == self.cue)
+        return 2, paid, asked and self.end == "terminated", asked and self.end == "truncated", {}
+
+
+@pytest.mark.parametrize("end", ["terminated", "truncated", "limit"])
+def test_a_clock_is_part_of_a_state_where_what_happens_depends_on_it(end: str) -> None:
+    env: gymnasium.Env = Later(end)
+    pomdp = from_env(TimeLimit(env, 4) if end == "limit" else env, discount="1/2")
+    assert "time is part of a state, as what happens depends on it: x" in pomdp.notes
+    assert set(zip(pomdp.variables["cue"], pomdp.variables["x"], strict=True)) == {
+        *((cue, x) for cue in (0, 1) for x in range(5)),
+        ("end", "end"),
+    }
+    answer = classify(pomdp)
+    assert answer.best is not None
+    assert answer.best.value == Fraction(1, 8)
+    assert answer.diagnosis.outcome == "null"
+
+
+def test_a_clock_without_an_end_is_no_state() -> None:
     with pytest.raises(BadInput, match=r"left out, as they only count steps: x$"):
-        from_env(Counted(spaces.Discrete(2)))
+        from_env(Later("never"), limit=100)
 
 
 def test_a_reward_that_is_no_number_is_the_environments() -> None:

@@ -6,9 +6,10 @@ import importlib
 import inspect
 import multiprocessing
 import os
+import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import resource_tracker
@@ -20,7 +21,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from gymnasium.vector.async_vector_env import _async_worker
 from gymnasium.wrappers import TimeLimit
 
-from clew.envs.hosted.host import NoTimeLimit
+from clew.envs.hosted.host import NoTimeLimit, host
 from clew.validate import BadInput, error_place, error_words, hint
 
 T = TypeVar("T")
@@ -258,17 +259,28 @@ def imported(target: str) -> Callable[..., Any]:
     try:
         found = attrgetter(attribute)(importlib.import_module(module))
     except (Exception, SystemExit) as error:
-        meant = f"{module.removesuffix('.py')}:{attribute or 'function'}"
         raise BadInput(
-            f"{target!r} cannot be imported ({error_words(error)}); write "
-            f"{meant if module.endswith('.py') else 'module:function'}, with a module that is "
-            "installed or in this folder"
+            f"{target!r} cannot be imported ({error_words(error)}); write {_importable(target)}"
         ) from error
     if not callable(found):
         raise BadInput(
             f"{target!r} is not a function; name one that makes a gymnasium.Env and returns it"
         )
     return found
+
+
+def _importable(target: str) -> str:
+    """How what was meant is written: a file is no module."""
+    module, _, attribute = target.partition(":")
+    folder, file = os.path.split(module)
+    stem = file.removesuffix(".py")
+    if stem == file:
+        meant = "module:function"
+    elif folder:
+        return f"{stem}:{attribute or 'function'} --module {module}"
+    else:
+        meant = f"{stem}:{attribute or 'function'}"
+    return f"{meant}, with a module that is installed or in this folder"
 
 
 def registered_limit(identifier: str) -> int | None:
@@ -293,10 +305,13 @@ def _called(name: str, function: Callable[..., T], /, *args: object, **options: 
     except BadInput:
         raise
     except (Exception, SystemExit) as error:
-        raise _not_made(name, error) from error
+        raise _not_made(name, error, inspect.signature(function).parameters) from error
 
 
-def _not_made(name: str, error: BaseException) -> BadInput:
+def _not_made(name: str, error: BaseException, arguments: Iterable[str] = ()) -> BadInput:
     """An argument that it needs or does not know is an option."""
     way_out = "; environment_options are its arguments" if isinstance(error, TypeError) else ""
+    if unknown := re.search(r"unexpected keyword argument '(\w+)'", str(error)):
+        own = set(inspect.signature(host).parameters) - {"name", "options"}
+        way_out += hint(unknown[1], {*arguments, *own})
     return BadInput(f"{name} cannot be made ({error_words(error)}){way_out}")

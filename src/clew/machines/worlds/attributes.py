@@ -27,10 +27,13 @@ PLAIN = (bool, int, float, str, np.integer, np.floating, np.bool_)
 
 
 class Attributes:
-    """Every plain attribute is a latent variable; all others together are one, `REST`."""
+    """Every plain attribute is a latent variable; all others together are one, `REST`.
 
-    def __init__(self, env: Env):
-        self.clocks = tuple(sorted(_clocks(env)))
+    Clocks are none, unless `with_clocks`.
+    """
+
+    def __init__(self, env: Env, with_clocks: bool = False):
+        self.clocks = () if with_clocks else tuple(sorted(_clocks(env)))
 
     def __call__(self, env: Any) -> Mapping[str, Hashable]:
         """The variables of a state."""

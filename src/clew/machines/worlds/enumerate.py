@@ -26,6 +26,10 @@ END = "end"
 EPISODES, RETRACED = 16, 150
 
 
+class TooFewVariables(BadInput):
+    """States with equal variables behave differently."""
+
+
 class Taken(NamedTuple):
     """One way an action can go from one state."""
 
@@ -144,7 +148,7 @@ class _Table(Generic[S]):
         for (key, _), row in zip(met, rows, strict=True):
             if _laws(row) != self.rows[key]:
                 shown = dict(zip(self.walker.names, key, strict=True))
-                raise BadInput(
+                raise TooFewVariables(
                     f"latent variables are too few: states with {shown} behave differently; the "
                     "reward, or a step, depends on something else, such as the time or the past"
                     f"{self.walker.way_out}"

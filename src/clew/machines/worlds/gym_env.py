@@ -23,7 +23,14 @@ from clew.machines.exact.numbers import NumberLike, rational, summed
 from clew.machines.model.pomdp import Begin, Branch, Pomdp
 from clew.machines.worlds.attributes import REST, Attributes, generators
 from clew.machines.worlds.chance import CannotEnumerateError, Oracle, Uniform, outcomes
-from clew.machines.worlds.enumerate import First, StateVariables, Taken, Walker, walk
+from clew.machines.worlds.enumerate import (
+    First,
+    StateVariables,
+    Taken,
+    TooFewVariables,
+    Walker,
+    walk,
+)
 from clew.machines.worlds.gym_calls import actions_of, copied, its_own, reset, step
 from clew.machines.worlds.gym_words import symbol, written
 from clew.validate import BadInput, one_of, whole_number
@@ -36,6 +43,8 @@ SEEDS = 1000
 """Seeds of an episode's beginning that are walked where it cannot be enumerated."""
 STEP_SEEDS = 200
 """The same for one step, which there are many of."""
+CLOCKED = 2_000
+"""States that are tried where time is part of them: it may never end."""
 MISSED = 100
 """What is left out is bounded with confidence 1 − 1/MISSED."""
 
@@ -58,16 +67,36 @@ def from_gym(
     `reward="sign"` pays 1, 0 or −1 where the environment pays more or less than nothing.
     """
     one_of("reward", reward, ("native", "sign"))
+    exact, name = rational("discount", discount), name or _name(env)
     table = _table(env) if variables is None and seeds is None else None
     if table is not None:
-        return _from_table(table, env, reward, rational("discount", discount), name or _name(env))
-    walker = GymWalker(env, variables or Attributes(env), reward)
-    begins = walker.begin(seeds)
-    pomdp = walk(walker, begins, discount, limit, name or _name(env))
+        return _from_table(table, env, reward, exact, name)
+    if variables is not None:
+        return _walked(GymWalker(env, variables, reward), seeds, exact, limit, name)
+    attributes = Attributes(env)
+    try:
+        return _walked(GymWalker(env, attributes, reward), seeds, exact, limit, name)
+    except TooFewVariables as error:
+        if not attributes.clocks:
+            raise
+        walker, limit = GymWalker(env, Attributes(env, True), reward), min(limit, CLOCKED)
+        walker.timed = True
+        try:
+            pomdp = _walked(walker, seeds, exact, limit, name)
+        except BadInput:
+            raise error from None
+    kept = f"time is part of a state, as what happens depends on it: {', '.join(attributes.clocks)}"
+    return replace(pomdp, notes=(*pomdp.notes, kept))
+
+
+def _walked(
+    walker: GymWalker, seeds: int | Sequence[int] | None, discount: Fraction, limit: int, name: str
+) -> Pomdp:
+    pomdp = walk(walker, walker.begin(seeds), discount, limit, name)
     varied = {v: values for v, values in pomdp.variables.items() if len(set(values[:-1])) > 1}
     notes = (*pomdp.notes, *walker.notes())
-    if variables is None and REST in varied:
-        notes = (*notes, f"{REST}: all attributes but numbers and words; state= can name them")
+    if REST in varied:
+        notes = (*notes, f"{REST} is what all attributes hold that are no numbers or words")
     return replace(pomdp, variables=varied, notes=notes, draws=walker.draws)
 
 
@@ -95,6 +124,8 @@ class GymWalker(Walker["Env"]):
         self.retraced = (4, 20)  # copies are slow
         self.generator = getattr(env.unwrapped, "np_random", None)  # which makes it, where it can
         self.left_out = getattr(variables, "clocks", ())
+        self.timed = False
+        """Whether time is part of a state: then a time limit ends an episode as all else does."""
         self.way_out = (
             "; name more of them (state=module:function), or, where rewards shrink with time, look "
             "at their sign (reward=sign)"
@@ -163,7 +194,7 @@ class GymWalker(Walker["Env"]):
                 "view 0, view 1, … are observations that are too long to write out, numbered as "
                 f"they were found: {space_words(self.env.observation_space)}"
             )
-        if self.limit:
+        if self.limit and not self.timed:
             yield f"the time limit of {self.limit:,} steps is left out"
         if self.left_out:
             yield f"attributes that only count steps are left out: {', '.join(self.left_out)}"
@@ -171,8 +202,9 @@ class GymWalker(Walker["Env"]):
     def _taken(self, env: Env, action: int) -> list[tuple[Taken, Env]]:
         ways = self._every(env, lambda copy: step(copy, self.taken[action]), STEP_SEEDS)
         found: dict[Taken, tuple[Fraction, Env]] = {}
-        for ((obs, reward, terminated, _), after), p in ways:
-            taken = Taken(self.key(after), self.shown(obs), self._paid(reward), terminated)
+        for ((obs, reward, terminated, truncated), after), p in ways:
+            ended = terminated or (truncated and self.timed)
+            taken = Taken(self.key(after), self.shown(obs), self._paid(reward), ended)
             so_far = found.get(taken, (Fraction(0), after))
             found[taken] = (so_far[0] + p, so_far[1])
         return [(taken._replace(probability=p), after) for taken, (p, after) in found.items()]
