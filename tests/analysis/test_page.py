@@ -14,7 +14,7 @@ from clew.analysis.report.answer_grid import EFFECTS, HELD
 from clew.analysis.report.four_arms_svg import swarm
 from clew.analysis.report.glossary import TERMS, with_terms
 from clew.analysis.report.task_names import TaskNames
-from clew.analysis.stats.intervals import Interval
+from clew.analysis.stats.intervals import Interval, holm, without_interval
 from clew.analysis.summary import FEW, NO_ANSWER, NOT_TESTED, lines, overall
 from clew.analysis.verdict import RULES, judge
 from tests.analysis.test_answer import table
@@ -168,8 +168,17 @@ def test_only_a_shift_that_matters_is_one() -> None:
     far = Interval(0.0, -0.03, 0.03, (9,), "t")
     mattering = Interval(0.06, 0.04, 0.08, (9,), "t")
     tiny = Interval(0.02, 0.01, 0.03, (9,), "t")
-    assert judge(far, mattering, 1.0, 1.0) == "shift"
-    assert judge(far, tiny, 1.0, 1.0) == "null"
+    assert judge(far, mattering, 1.0, 1.0, 0.01) == "shift"
+    assert judge(far, mattering, 1.0, 1.0, 0.1) == "null"
+    assert judge(far, tiny, 1.0, 1.0, 0.01) == "null"
+    exact = without_interval(1.0, (9,), "permutation", "all seeds are equal")
+    assert judge(far, exact, 1.0, 1.0, 0.01) == "shift"
+
+
+def test_averages_are_corrected_over_all_verdicts() -> None:
+    found = verdicts(Statistics(published(), resamples=50, permutations=50))
+    tests = [s.average_gains[b] for s in Statistics(published()).tasks for b in s.task.bonuses]
+    assert [v.p_average for v in found] == holm([test.p for test in tests])
 
 
 def test_controls_are_named_only_where_trained() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +24,7 @@ from clew.analysis import Statistics, Task, TaskStatistics, published
 from clew.analysis.names import NONE
 from clew.analysis.stats.anova import Design, anova
 from clew.analysis.stats.gains import average_gain
-from clew.analysis.stats.intervals import holm, mean_interval, welch, wilson
+from clew.analysis.stats.intervals import TINY, holm, mean_interval, pooled_std, welch, wilson
 from clew.analysis.stats.success import interquartile_mean, wins
 
 RLIABLE = json.loads((Path(__file__).parents[1] / "golden/analysis/rliable.json").read_text())
@@ -60,9 +62,12 @@ def test_iqm_is_a_trimmed_mean(values: np.ndarray) -> None:
     assert float(interquartile_mean(values)) == pytest.approx(stats.trim_mean(values, 0.25))
 
 
+NOTHING = (("A", 0.1, 0.02), ("B", 0.5, 0.2), ("C", 0.7, 0.1))
+
+
 @given(samples, samples)
 def test_welch_is_statsmodels(one: np.ndarray, other: np.ndarray) -> None:
-    assume(max(np.ptp(one), np.ptp(other)) > 1e-6)  # less is lost in rounding
+    assume(pooled_std(one, other) >= TINY)  # less is taken as none
     found = welch(one, other)
     theirs = CompareMeans(DescrStatsW(one), DescrStatsW(other))
     low, high = theirs.tconfint_diff(usevar="unequal")
@@ -73,11 +78,51 @@ def test_welch_is_statsmodels(one: np.ndarray, other: np.ndarray) -> None:
 
 @given(samples, samples)
 def test_the_average_gain_of_one_architecture_is_welchs(one: np.ndarray, other: np.ndarray) -> None:
-    assume(max(np.ptp(one), np.ptp(other)) > 1e-6)
-    found = average_gain(Task("world", "sparse", {("A", "e3b"): one, ("A", NONE): other}), "e3b")
-    theirs = welch(one, other).interval
-    clipped = [max(found.low, -1.0), min(found.high, 1.0)]
-    assert clipped == pytest.approx([theirs.low, theirs.high], abs=1e-9)
+    assume(pooled_std(one, other) >= 2 * TINY)
+    task = Task("world", "sparse", {("A", "e3b"): one, ("A", NONE): other})
+    found, theirs = average_gain(task, "e3b"), welch(one, other)
+    clipped = [max(found.interval.low, -1.0), min(found.interval.high, 1.0)]
+    assert clipped == pytest.approx([theirs.interval.low, theirs.interval.high], abs=1e-9)
+    assert found.p == pytest.approx(theirs.p, abs=1e-12)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(2, 8), st.integers(2, 8))
+def test_seeds_without_spread_are_judged_by_permutation(
+    one: float, other: float, n: int, m: int
+) -> None:
+    """As scipy's permutation test of all permutations."""
+    assume(abs(one - other) > 2 * TINY)
+    arms = np.full(n, one), np.full(m, other)
+    theirs: Any = stats.permutation_test(arms, lambda a, b: a.mean() - b.mean(), n_resamples=10**5)
+    task = Task("world", "sparse", {("A", "e3b"): arms[0], ("A", NONE): arms[1]})
+    # unless the arms are equally large, only one way is as extreme; what is given is not less
+    given = 2 / math.comb(n + m, n)
+    assert theirs.pvalue <= given * (1 + 1e-9)
+    for found in (welch(*arms), average_gain(task, "e3b")):
+        assert found.p == pytest.approx(min(1.0, given))
+        assert not found.interval.known
+
+
+def test_arms_without_spread_have_no_f() -> None:
+    """Whatever their means are: what is left of them is rounding."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        a, n = int(rng.integers(2, 7)), int(rng.integers(2, 11))
+        codes = np.repeat(np.arange(a), 2 * n), np.tile(np.repeat([0, 1], n), a)
+        y = np.repeat(np.round(rng.random(2 * a), 2), n)
+        found = anova(y, Design({"A": codes[0], "B": codes[1]}))
+        assert "equal" in found.why_not
+        assert math.isnan(found.effects[-1].p)
+
+
+def test_an_average_gain_of_nothing_is_seldom_found() -> None:
+    """At the size of the test, with arms of five seeds that differ in mean and in spread."""
+    rng = np.random.default_rng(0)
+    ps = []
+    for _ in range(2000):
+        arms = {(a, b): rng.normal(m, sd, 5) for a, m, sd in NOTHING for b in (NONE, "e3b")}
+        ps.append(average_gain(Task("world", "sparse", arms), "e3b").p)
+    assert 0.03 < np.mean(np.array(ps) < 0.05) < 0.06
 
 
 @given(samples)

@@ -98,7 +98,7 @@ def _task(statistics: Statistics, found: TaskStatistics) -> dict[str, object]:
             if (architecture, bonus) in task.arms
         ],
         "gains": found.gains,
-        "average_gains": found.average_gains,
+        "average_gains": {b: test.interval for b, test in found.average_gains.items()},
     }
 
 

@@ -129,7 +129,7 @@ class TaskStatistics:
         )
 
     @cached_property
-    def average_gains(self) -> dict[str, Interval]:
+    def average_gains(self) -> dict[str, Welch]:
         """By bonus: the mean gain of the memory architectures."""
         return {b: average_gain(self.task, b) for b in self.task.bonuses}
 

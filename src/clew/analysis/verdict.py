@@ -25,8 +25,8 @@ MARGIN = 0.1
 RULES = {
     "amplify": "ΔSEP > 0 and the gains depend on the architecture, both after Holm",
     "equalise": "ΔSEP < 0 and the gains depend on the architecture, both after Holm",
-    "shift": "neither of these, but the average gain's interval excludes 0 and does not lie inside "
-    f"±{MATTERS}",
+    "shift": "neither of these, but the average gain is not 0 after Holm, and its interval does not "
+    f"lie inside ±{MATTERS}",
     "reorder": "the gains depend on the architecture after Holm, but neither the spread nor the "
     "average changes",
     "null": f"none of these, and the intervals of ΔSEP and the average gain lie inside ±{MARGIN}",
@@ -51,6 +51,8 @@ class Verdict:
     """Of ΔSEP, Holm-corrected over all verdicts given together."""
     p_interaction: float
     """Of the permutation test on F, corrected alike."""
+    p_average: float
+    """Of the average gain, corrected alike."""
     gains: tuple[Gain, ...]
     cautions: tuple[Caution, ...]
 
@@ -100,25 +102,26 @@ def verdicts(statistics: Statistics) -> list[Verdict]:
     of_spread = holm([t.spread(b).p for t, b in asked])
     interactions = [t.interactions.get(b) for t, b in asked]
     of_interaction = holm([i.p_permutation if i else math.nan for i in interactions])
-    return [
-        _verdict(t, b, *ps) for (t, b), *ps in zip(asked, of_spread, of_interaction, strict=True)
-    ]
+    of_average = holm([t.average_gains[b].p for t, b in asked])
+    corrected = zip(of_spread, of_interaction, of_average, strict=True)
+    return [_verdict(t, b, *ps) for (t, b), ps in zip(asked, corrected, strict=True)]
 
 
 def _verdict(
-    statistics: TaskStatistics, bonus: str, p_spread: float, p_interaction: float
+    statistics: TaskStatistics, bonus: str, p_spread: float, p_interaction: float, p_average: float
 ) -> Verdict:
     task, found = statistics.task, statistics.spread(bonus)
-    average = statistics.average_gains[bonus]
+    average = statistics.average_gains[bonus].interval
     verdict = Verdict(
         task=task,
         bonus=bonus,
-        pattern=judge(found.delta, average, p_spread, p_interaction),
+        pattern=judge(found.delta, average, p_spread, p_interaction, p_average),
         sentence="",
         spread=found,
         average=average,
         p_spread=p_spread,
         p_interaction=p_interaction,
+        p_average=p_average,
         gains=tuple(
             g for g in statistics.gains if g.bonus == bonus and g.architecture in task.memories
         ),
@@ -127,20 +130,24 @@ def _verdict(
     return dataclasses.replace(verdict, sentence=_sentence(verdict))
 
 
-def judge(delta: Interval, average: Interval, p_spread: float, p_interaction: float) -> str:
-    """The first of `RULES` that holds."""
+def judge(
+    delta: Interval, average: Interval, p_spread: float, p_interaction: float, p_average: float
+) -> str:
+    """The first of `RULES` that holds. An average without any spread is exact."""
+
+    def inside(margin: float) -> bool:
+        return average.within(margin) or (not average.known and abs(average.estimate) < margin)
+
     if not delta.known or min(delta.n) < SEEDS:
         return "inconclusive"
     depends = p_interaction < ALPHA
     if depends and p_spread < ALPHA:
         return "amplify" if delta.estimate > 0 else "equalise"
-    if average.excludes(0) and not average.within(MATTERS):
+    if p_average < ALPHA and not inside(MATTERS):
         return "shift"
     if depends:
         return "reorder"
-    # an average without any spread is exact
-    flat = average.within(MARGIN) or (not average.known and abs(average.estimate) < MARGIN)
-    return "null" if flat and delta.within(MARGIN) else "inconclusive"
+    return "null" if inside(MARGIN) and delta.within(MARGIN) else "inconclusive"
 
 
 def _sentence(verdict: Verdict) -> str:

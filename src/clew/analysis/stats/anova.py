@@ -19,6 +19,8 @@ from scipy import linalg, stats
 from clew.analysis.stats.task import Values
 
 Codes = NDArray[np.int64]
+ROUNDING = 1e-12
+"""Of sums of squares, which are differences of larger ones: what equal seeds leave."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,8 +110,7 @@ def _why_not(design: Design, residual: float, total: float) -> str:
         return "a combination of factors has no run, so that the terms cannot be told apart"
     if design.residual_df < 1:
         return "there is one seed per arm, so that nothing is left to judge the effects by"
-    # what is left of equal seeds is rounding
-    if residual <= 1e-20 * max(total, 1.0):
+    if residual <= ROUNDING * max(total, 1.0):
         return "the seeds of every arm are equal, so that F is not defined"
     return ""
 

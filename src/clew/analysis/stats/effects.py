@@ -8,16 +8,9 @@ import math
 from functools import cached_property
 from typing import Literal
 
-import numpy as np
 from scipy import special, stats
 
-from clew.analysis.stats.intervals import (
-    LEVEL,
-    POWER,
-    Interval,
-    welch,
-    without_interval,
-)
+from clew.analysis.stats.intervals import LEVEL, POWER, TINY, Interval, pooled_std, welch
 from clew.analysis.stats.task import Values
 
 Said = Literal["helps", "hurts", "does not matter", "cannot be told"]
@@ -27,8 +20,6 @@ SEEDS = 3
 """With fewer seeds in an arm nothing is concluded."""
 EQUIVALENT_SEEDS = 5
 """With fewer, no difference is said not to matter: seeds that happen to agree would pass."""
-TINY = 1e-4
-"""Seeds that differ by less than this have no spread to judge by."""
 MOST = 1000
 """Seeds beyond which no number is given."""
 ALPHA = 1 - LEVEL
@@ -98,14 +89,9 @@ def effect(after: Values, before: Values, margin: float = MARGIN) -> Effect:
     if min(n) < SEEDS:
         return Effect(interval, math.nan, False, math.nan, margin)
     enough = min(n) >= EQUIVALENT_SEEDS
-    std = math.sqrt((np.var(after, ddof=1) + np.var(before, ddof=1)) / 2)
+    std = pooled_std(after, before)
     if std < TINY:
-        # the difference is what it is, and permutations are what can be counted: 2 of them are as
-        # extreme as what was seen
-        gap = interval.estimate
-        p = min(1.0, 2 / special.comb(sum(n), n[0])) if abs(gap) > TINY else 1.0
-        bare = without_interval(gap, n, "permutation", "the seeds of each arm are all equal")
-        return Effect(bare, float(p), enough and abs(gap) < margin, 0.0, margin)
+        return Effect(interval, test.p, enough and abs(interval.estimate) < margin, 0.0, margin)
     # two one-sided tests (Schuirmann 1987)
     low, high = test.narrow
     return Effect(interval, test.p, enough and -margin < low and high < margin, std, margin)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import numpy as np
+from scipy import special
 
 from clew.analysis.names import NONE
-from clew.analysis.stats.intervals import Interval, half_width, without_interval
+from clew.analysis.stats.intervals import TINY, Interval, Welch, half_width, satterthwaite, without_interval
 from clew.analysis.stats.task import Task, Values
 
 
@@ -34,22 +34,37 @@ def gain(task: Task, architecture: str, bonus: str) -> Values:
     return (task.means(bonus, one) - task.means(NONE, one))[..., 0]
 
 
-def average_gain(task: Task, bonus: str) -> Interval:
+def average_gain(task: Task, bonus: str) -> Welch:
     """The mean of the memory architectures' gains, each counted alike.
 
     Its error is that of the arms' means added up; degrees of freedom by Satterthwaite.
     """
     chosen = task.both(bonus)
     if not chosen:
-        return without_interval(math.nan, (), "Welch t", f"no architecture ran with {bonus}")
+        why = f"no architecture ran with {bonus}"
+        return Welch(without_interval(math.nan, (), "Welch t", why), math.nan)
     arms = task.column(bonus, chosen) + task.column(NONE, chosen)
     n = tuple(len(v) for v in arms)
     mean = float(task.means(bonus, chosen).mean() - task.means(NONE, chosen).mean())
     if min(n) < 2:
         why = "an arm with one seed has no spread to judge by"
-        return without_interval(mean, n, "Welch t", why)
-    if all(np.ptp(v) == 0 for v in arms):
-        return without_interval(mean, n, "Welch t", "all seeds of every arm are equal")
-    variances = [float(v.var(ddof=1)) / len(v) / len(chosen) ** 2 for v in arms]
-    half = half_width(variances, n)
-    return Interval(mean, mean - half, mean + half, n, "Welch t")
+        return Welch(without_interval(mean, n, "Welch t", why), math.nan)
+    spreads = [float(v.var(ddof=1)) for v in arms]
+    if math.sqrt(max(spreads)) < TINY:
+        bare = without_interval(mean, n, "permutation", "the seeds of each arm are all equal")
+        return Welch(bare, _permuted(task, bonus, chosen, mean))
+    variances = [v / size / len(chosen) ** 2 for v, size in zip(spreads, n, strict=True)]
+    half, error = half_width(variances, n), math.sqrt(sum(variances))
+    p = 2 * special.stdtr(satterthwaite(variances, n), -abs(mean) / error)
+    return Welch(Interval(mean, mean - half, mean + half, n, "Welch t"), float(p))
+
+
+def _permuted(task: Task, bonus: str, chosen: tuple[str, ...], mean: float) -> float:
+    """Of labels permuted within each architecture, 2 ways are as extreme, or none is more."""
+    if abs(mean) <= TINY:
+        return 1.0
+    sizes = [(len(task.arms[a, bonus]), len(task.arms[a, NONE])) for a in chosen]
+    moved = [
+        n for n, a in zip(sizes, chosen, strict=True) if abs(float(gain(task, a, bonus))) > TINY
+    ]
+    return min(1.0, 2 / math.prod(math.comb(sum(n), n[0]) for n in moved))

@@ -20,6 +20,8 @@ from clew.analysis.stats.task import Values
 LEVEL = 0.95
 """Of every interval; 1 minus it is the size of the tests."""
 POWER = 0.8
+TINY = 1e-4
+"""Seeds that differ by less than this have no spread to judge by."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +53,12 @@ class Interval:
 
 @dataclasses.dataclass(frozen=True)
 class Welch:
-    """Difference of two means, unpaired, variances free: Welch's t test."""
+    """Difference of means, unpaired, variances free: Welch's t test."""
 
     interval: Interval
     p: float
-    """Two-sided; NaN where there is no spread to judge by."""
-    detectable: float
+    """Two-sided; NaN for single seeds. Where neither arm has any spread, of permuted seeds."""
+    detectable: float = math.nan
     """The smallest true difference that seeds with this spread show with 80% probability; 0 where
     neither arm has any spread, NaN for single seeds."""
     narrow: tuple[float, float] = (math.nan, math.nan)
@@ -85,9 +87,12 @@ def welch(bonus: Values, none: Values) -> Welch:
     if min(n) < 2:
         why = "an arm with one seed has no spread to judge by"
         return Welch(without_interval(gain, n, "Welch t", why), math.nan, math.nan)
-    if np.ptp(bonus) == np.ptp(none) == 0:
-        why = "all seeds of both arms are equal"
-        return Welch(without_interval(gain, n, "Welch t", why), math.nan, 0.0)
+    if pooled_std(bonus, none) < TINY:
+        # the difference is what it is, and permutations are what can be counted: 2 of them are as
+        # extreme as what was seen
+        p = min(1.0, 2 / special.comb(sum(n), n[0])) if abs(gain) > TINY else 1.0
+        bare = without_interval(gain, n, "permutation", "the seeds of each arm are all equal")
+        return Welch(bare, float(p), 0.0)
     with warnings.catch_warnings():
         # one arm may well have equal seeds, of which scipy warns
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
@@ -101,14 +106,20 @@ def welch(bonus: Values, none: Values) -> Welch:
     return Welch(interval, float(test.pvalue), detectable, (narrow.low, narrow.high))
 
 
-def half_width(variances: Sequence[float], n: Sequence[int]) -> float:
-    """Of the interval of a sum of means that have these variances, from n seeds each.
+def pooled_std(one: Values, other: Values) -> float:
+    """Of the seeds of an arm: both arms' variances, averaged."""
+    return math.sqrt((np.var(one, ddof=1) + np.var(other, ddof=1)) / 2)
 
-    Degrees of freedom are Satterthwaite's. scipy has them for two samples of raw values only.
-    """
+
+def half_width(variances: Sequence[float], n: Sequence[int]) -> float:
+    """Of the interval of a sum of means that have these variances, from n seeds each."""
+    return t_quantile(satterthwaite(variances, n)) * math.sqrt(sum(variances))
+
+
+def satterthwaite(variances: Sequence[float], n: Sequence[int]) -> float:
+    """Degrees of freedom of such a sum. scipy has them for two samples of raw values only."""
     parts = np.asarray(variances)
-    freedom = parts.sum() ** 2 / np.sum(parts**2 / (np.asarray(n) - 1))
-    return t_quantile(freedom) * math.sqrt(parts.sum())
+    return float(parts.sum() ** 2 / np.sum(parts**2 / (np.asarray(n) - 1)))
 
 
 def standard_error(values: Values) -> float:
