@@ -27,7 +27,9 @@ def next_steps(
     if counts.keys() & {"failed", "diverged"}:
         again = f"clew run demo --store {where} {RETRY}" if demo else command_again(RETRY)
         said.append(f"what failed: clew status {where}; to try again: {again}")
-    return said if demo else [*said, f"next: clew report {where}{with_modules()}"]
+    if demo or "finished" not in counts:
+        return said
+    return [*said, f"next: clew report {where}{with_modules()}"]
 
 
 def with_modules() -> str:
@@ -41,8 +43,8 @@ def with_modules() -> str:
 
 
 def command_again(*more: str) -> str:
-    """The command that was typed, without an earlier --retry, and with what is given here."""
-    words = [word for word in typed.get() if word != RETRY]
+    """The command that was typed, and with what is given here."""
+    words = [word for word in typed.get() if word not in more]
     if not words:
         return " ".join(("the same again", *(f"with {word}" for word in more)))
     return shlex.join(["clew", *words, *more])
