@@ -20,6 +20,7 @@ from clew.analysis.stats.task import Task, Values
 
 SEEDS = (3, 5, 10, 20)
 ARMS = [(agent, bonus) for agent in ("GRU", "Given") for bonus in ("none", "e3b")]
+NAMED = ("exploration", "memory", "both")
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Values]
 SHAPES: dict[str, Draw] = {
     "narrow": lambda rng, size: rng.normal(0.5, 0.03, size),
@@ -58,8 +59,25 @@ def without_effect(draws: int) -> None:
             found = [seen(draw(rng, (4, n))) for _ in range(draws)]
             bonus, held = (Counter(x) for x in zip(*found, strict=True))
             shares = [share(bonus, name) for name in ("helps", "hurts", "does not matter")]
-            shares.append(share(held, "exploration", "memory", "both"))
+            shares.append(share(held, *NAMED))
             print(f"| {shape} | {n} |", " | ".join(shares), "|")
+
+
+def several_agents(draws: int) -> None:
+    """Five agents and two bonuses, and nothing there: a claim about any of them is wrong."""
+    print("\n| seeds of an arm | n | a bonus helps or hurts any | a bottleneck is named of any |")
+    print("|---|---:|---:|---:|")
+    agents = ("A", "B", "C", "D", "E", "Given")
+    arms = [(agent, bonus) for agent in agents for bonus in ("none", "e3b", "noveld")]
+    for shape in ("narrow", "wide", "all or nothing"):
+        for n in (5, 10):
+            rng, draw = np.random.default_rng(n), SHAPES[shape]
+            seeds = (np.clip(draw(rng, (len(arms), n)), 0, 1) for _ in range(draws))
+            found = [of_task(Task("a", "b", dict(zip(arms, x, strict=True)))) for x in seeds]
+            moved = [any(a.effect.said in ("helps", "hurts") for a in study) for study in found]
+            named = [any(a.held_back_by in NAMED for a in study) for study in found]
+            rates = [f"{100 * np.mean(each):.1f}%" for each in (moved, named)]
+            print(f"| {shape} | {n} |", " | ".join(rates), "|")
 
 
 def wrong_equivalence(draws: int) -> None:
@@ -106,5 +124,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--draws", type=int, default=1000)
     args = parser.parse_args()
-    for table in (without_effect, wrong_equivalence, power, bottlenecks):
+    for table in (without_effect, several_agents, wrong_equivalence, power, bottlenecks):
         table(args.draws)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from clew.analysis import Results, Statistics, figures, published, published_success
 from clew.analysis.figures.seeds import beeswarm
-from clew.analysis.figures.style import architecture_style, bonus_style, styled
+from clew.analysis.figures.style import architecture_style, bonus_style, styled, wrapped
 from clew.analysis.names import ARCHITECTURES, BONUSES
 from clew.analysis.report.interaction_svg import apart
 from clew.validate import BadInput
@@ -86,6 +86,49 @@ def test_long_names_and_few_points_are_legible(tasks: int, agents: list[str]) ->
     ticks = [text.get_text() for text in figure.axes[0].get_xticklabels()]
     assert all(len(tick) < 5 for tick in ticks)
     assert "(thousands)" in figure.get_supxlabel()
+
+
+@pytest.mark.parametrize("bonuses", [["none", "noveld"], ["none", "e3b", "noveld"]])
+def test_many_agents_with_long_names_are_legible(bonuses: list[str]) -> None:
+    few = SMALL.results.only(reward="sparse", architecture="GRU")
+    agents = ["GRU", "LSTM", "Mamba-2", "FFM", "LRU_big_net", "Transformer-XL gated (8 layers)"]
+    runs, curves = (
+        pd.concat([f[f["bonus"].isin(bonuses)].assign(architecture=a) for a in agents])
+        for f in (few.runs, few.evaluations)
+    )
+    statistics = Statistics(Results.from_frames(runs, curves))
+    assert_legible(figures.strips(statistics))
+    assert_legible(figures.curves(statistics, "MysteryPath-Grid"))
+
+
+def test_lines_are_cut_at_spaces_and_marks() -> None:
+    def lines(text: str) -> list[str]:
+        return wrapped(text, 1, 7, bold=False).split("\n")  # of 16 letters
+
+    assert lines("Transformer-XL gated (8 layers)") == ["Transformer-XL", "gated (8 layers)"]
+    assert lines("ppo_lstm_with_a_big_network") == ["ppo_lstm_with_a_", "big_network"]
+    assert lines("a,b") == ["a, b"]
+    assert lines("Averyveryverylongname indeed") == ["Averyveryverylon", "gname", "indeed"]
+    assert lines("") == [""]
+
+
+def test_a_label_that_says_only_in_part_says_so() -> None:
+    runs = SMALL.results.only(reward="sparse", architecture="RetNet").runs
+    runs = runs[runs["bonus"] != "noveld"]
+    (label,) = figures.strips(Statistics(Results.from_frames(runs))).axes[0].get_xticklabels()
+    assert label.get_text() == "RetNet\nuse E3B\nneeds exploration, at least in part"
+
+
+def test_worlds_that_would_share_a_file_are_kept_apart(tmp_path: Path) -> None:
+    few = SMALL.results.only(reward="sparse", architecture="GRU")
+    runs, curves = (
+        pd.concat([frame.assign(environment=e) for e in ("a/b", "a_b", "c")])
+        for frame in (few.runs, few.evaluations)
+    )
+    drawn = figures.every(Statistics(Results.from_frames(runs, curves)), tmp_path)
+    stems = {path.stem for path in drawn}
+    assert len(stems) == 4
+    assert {"seeds", "curves-c"} < stems
 
 
 def test_the_studys_own_figures_are_legible() -> None:

@@ -61,7 +61,8 @@ def test_names_of_others_are_understood_and_said(tmp_path: Path) -> None:
     rows = ROWS.replace("\n", ",mine\n")
     found = read(tmp_path, head + rows)
     assert read(tmp_path, HEAD + ROWS).results.runs.equals(found.results.runs)
-    (note,) = found.notes
+    note, assumed = found.notes
+    assert "No range was given for 'eval/Mean-Reward'" in assumed
     assert "'Env ID' as the environment" in note
     assert "'Algo' as the agent, 'Exploration' as the bonus" in note
     assert "'eval/Mean-Reward' as the score" in note

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from clew.analysis import published_success
+from clew.analysis import Results, published, published_success
 from clew.analysis.names import NONE, task_label
+from clew.analysis.report import compare_with_published
 from clew.analysis.stats.interaction import three_way, two_way
 from clew.analysis.stats.spread import dispersion, separation
 from clew.analysis.stats.task import Task
@@ -156,3 +158,14 @@ def test_distractor_numbers_are_at_the_edge_of_rounding() -> None:
         assert possible(statistic, printed, decimals, "distractor")
     assert likely(sep(label, "e3b"), 0.184, 3)
     assert likely(sep(label, "noveld"), 0.167, 3)
+
+
+def test_readings_of_one_published_world_are_each_compared() -> None:
+    runs = published().only(environment="MysteryPath-Grid", architecture="GRU").runs
+    other = runs.assign(
+        environment="MysteryPath-Grid[fall=restart]", tail_mean=runs["tail_mean"] / 2
+    )
+    both = compare_with_published(Results.from_frames(pd.concat([runs, other])))
+    found = {(c.arm[0], c.arm[3]): c.agreement for c in both}
+    assert found["MysteryPath-Grid", "e3b"] == "agrees"
+    assert found["MysteryPath-Grid[fall=restart]", "e3b"] == "differs"

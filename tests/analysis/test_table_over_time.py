@@ -25,7 +25,7 @@ def read(folder: Path, arms: dict[str, list[list[Row]]]) -> TableContents:
     path = folder / "results.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
-        rows.writerow(["environment", "agent", "bonus", "seed", "step", "score"])
+        rows.writerow(["environment", "agent", "bonus", "seed", "step", "success"])
         for bonus, curves in arms.items():
             for seed, curve in enumerate(curves):
                 rows.writerows(["Maze", "GRU", bonus, seed, *row] for row in curve)

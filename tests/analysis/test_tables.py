@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from clew.analysis import Results, Statistics, published, published_success
 from clew.analysis.stats.curves import neighbours, steps_to_sustain, thinned
+from clew.analysis.swept import swept
 from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
 from clew.analysis.tables.gains import gain_table
 from clew.analysis.tables.grid import csv_text, tex, word
@@ -60,7 +61,8 @@ def test_published_seeds_give_the_published_cells() -> None:
 
 def test_every_table_is_made_and_written(tmp_path: Path) -> None:
     made = every(Statistics(matrix(seeds=4, evaluations=12).only(environment="MysteryPath-Grid")))
-    assert {"anova", "dispersion", "separation", "by-variant-e3b", "improvement", "learnt",
+    assert {"anova", "dispersion", "separation", "by-variant-e3b", "by-variant-noveld",
+            "improvement", "learnt",
             "memoryless", "iqm", "samples", "falls", "first-success", "magnitude", "cost",
             "seed-vectors", "gains", "three-way-MysteryPath-Grid-e3b"} <= set(made)  # fmt: skip
     assert "sweep" not in made  # one coefficient is no sweep
@@ -120,8 +122,45 @@ def test_sweep_shows_every_coefficient() -> None:
     assert grid.columns[3:] == ("λ = 0.03", "λ = 0.1")
     assert texts(grid)["MPG / sparse", "RetNet", "E3B"] == ["0.561 ± 0.054", "0.000"]
     assert "sweep" in every(Statistics(both))
+    costly = Results.from_frames(both.runs.assign(seconds=3600.0))
+    assert cost_table(Statistics(costly)).rows[-1][2].value == len(runs) + 2  # all were trained
     assert len(both.usual().runs) == len(runs)
     assert len(both.usual().usual().runs) == len(runs)
+
+
+def test_of_a_sweep_every_agent_keeps_its_runs() -> None:
+    """One λ an agent: that of most finished runs, of those that it has."""
+    runs = published().runs
+    both = (runs["bonus"] == "e3b") & (runs["environment"] == "MysteryPath-Grid")
+    tuned = runs[both].assign(
+        bonus_coef=np.where(runs[both]["architecture"] == "GRU", 0.3, runs[both]["bonus_coef"])
+    )
+    worse = runs[both & (runs["architecture"] == "LSTM")].assign(bonus_coef=1.0, status="diverged")
+    found = Results.from_frames(pd.concat([runs[~both], tuned, worse]))
+    kept = found.usual().runs
+    kept = kept[(kept["bonus"] == "e3b") & (kept["environment"] == "MysteryPath-Grid")]
+    assert set(kept[kept["architecture"] == "GRU"]["bonus_coef"]) == {0.3}
+    usual = runs[both]["bonus_coef"].iloc[0]
+    assert set(kept[kept["architecture"] != "GRU"]["bonus_coef"]) == {usual}
+    assert len(kept) == both.sum()
+    told = swept(found)
+    assert any(f"about λ = {usual:g} for " in note and "λ = 0.3 for GRU" in note for note in told)
+
+
+def test_a_bonus_that_is_alone_has_its_table() -> None:
+    runs = published().runs.query("environment == 'MysteryPath-Grid' and bonus != 'e3b'")
+    made = every(Statistics(Results.from_frames(runs)))
+    assert {name for name in made if "variant" in name} == {"by-variant-noveld"}
+
+
+def test_names_that_would_share_a_file_are_kept_apart(tmp_path: Path) -> None:
+    few = published().only(environment="MysteryPath-Grid", architecture="GRU").runs
+    worlds = ("a/b", "a_b", "A_B", "other")
+    runs = pd.concat([few.assign(environment=world) for world in worlds])
+    write(Statistics(Results.from_frames(runs)), tmp_path, ["csv"])
+    found = {path.name.casefold() for path in tmp_path.glob("success-*.csv")}
+    assert len(found) == 4
+    assert "success-other.csv" in found
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(1, 60))

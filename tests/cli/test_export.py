@@ -152,6 +152,15 @@ def test_an_export_replaces_itself_and_nothing_else(table: Path) -> None:
     assert {path: path.read_bytes() for path in first} == first
 
 
+def test_worlds_that_would_share_a_file_are_all_exported(table: Path) -> None:
+    rows = pd.read_csv(table)
+    both = pd.concat([rows.assign(env=world) for world in ("a/b", "a_b")])
+    both.to_csv(table, index=False)
+    out = table.parent / "files"
+    assert called("export", str(table), *OPTIONS, "--out", str(out)).code == 0
+    assert len([*(out / "tables").glob("success-*.csv")]) == 2
+
+
 def test_a_file_that_was_changed_is_not_overwritten(table: Path) -> None:
     out = table.parent / "files"
     words = ("export", str(table), *OPTIONS, "--out", str(out))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clew.analysis.answer import Answer, HeldBackBy
-from clew.analysis.formatting import change, rate, seeds
+from clew.analysis.formatting import change, listed, rate, seeds
 from clew.analysis.names import bonus_label
 from clew.analysis.stats.effects import MOST, SEEDS, Effect
 from clew.analysis.stats.intervals import Interval
@@ -25,7 +25,14 @@ def advice(answer: Answer) -> str:
 def line(answer: Answer) -> str:
     """The whole answer for one agent: 'GRU: use E3B, +.18 [+.10, +.25]. Memory was not …'"""
     what, figures = _what_to_do(answer)
-    return " ".join([f"{answer.agent}: {what}, {figures}. {bottleneck(answer)}", *failures(answer)])
+    said = [f"{answer.agent}: {what}, {figures}.", *pace(answer), bottleneck(answer)]
+    return " ".join([*said, *next_step(answer), *unfinished(answer), *failures(answer)])
+
+
+def action(answer: Answer) -> str:
+    """Its first sentence alone."""
+    what, figures = _what_to_do(answer)
+    return " ".join([f"{answer.agent}: {what}, {figures}.", *pace(answer), *failures(answer)])
 
 
 def failures(answer: Answer) -> list[str]:
@@ -34,7 +41,7 @@ def failures(answer: Answer) -> list[str]:
     if again is None:
         return []
     what, figures = _what_to_do(again)
-    runs = "run that failed" if answer.failed == 1 else f"{answer.failed} runs that failed"
+    runs = _failures(answer)
     return [f"But with the {runs} counted as success 0: {what}, {figures}. {bottleneck(again)}"]
 
 
@@ -42,7 +49,10 @@ def bottleneck(answer: Answer) -> str:
     """What holds the agent back, in one short sentence without figures."""
     held = answer.held_back_by
     if answer.memory is not None and answer.memory.said == "hurts" and held != "nothing":
-        return "Whether memory holds it back cannot be told: given memory does worse."
+        why = "cannot be told: given memory does worse."
+        if held == "exploration":
+            return f"Exploration held it back, at least in part; whether memory does too {why}"
+        return f"Whether memory holds it back {why}"
     if held == "exploration" and answer.memory is not None:
         if answer.memory.excluded:
             return "Memory was not the bottleneck."
@@ -76,18 +86,57 @@ def finding(answer: Answer) -> str:
 
 def hints(answer: Answer) -> list[str]:
     """The rest: exploratory, as it was not corrected for or rests on no intervention."""
-    found = []
-    more, bonus = answer.memory_on_bonus, bonus_label(answer.bonus)
-    if answer.held_back_by == "exploration" and more is not None and more.helps:
-        found.append(f"With {bonus}, memory is what holds it back next: {change(more.interval)}.")
-    extra = answer.bonus_on_memory
-    if answer.held_back_by == "memory" and extra is not None and extra.helps:
-        found.append(f"Once memory is given, {bonus} helps: {change(extra.interval)}.")
+    found = [*pace(answer), *next_step(answer)]
     if not answer.intervened and answer.held_back_by != "nothing":
         found += _without_intervention(answer)
-    if answer.rising and answer.held_back_by not in ("nothing", "memory", "exploration", "both"):
-        found.append("Its success was still rising at the end: train longer first.")
-    return found
+    return [*found, *unfinished(answer)]
+
+
+def pace(answer: Answer) -> list[str]:
+    """That the bonus speeds learning up or slows it down, where success at the end does not say."""
+    found, said = answer.over_training, answer.effect.said
+    if found is None or said == ("helps" if found.estimate > 0 else "hurts"):
+        return []
+    word = "sooner" if found.estimate > 0 else "later"
+    return [
+        f"With {bonus_label(answer.bonus)} it learns {word}: mean success over all of training "
+        f"{change(found)}."
+    ]
+
+
+def next_step(answer: Answer) -> list[str]:
+    """What would hold it back once its bottleneck was gone."""
+    more, bonus = answer.memory_on_bonus, bonus_label(answer.bonus)
+    if answer.held_back_by == "exploration" and more is not None and more.helps:
+        return [f"With {bonus}, memory is what holds it back next: {change(more.interval)}."]
+    extra = answer.bonus_on_memory
+    if answer.held_back_by == "memory" and extra is not None and extra.helps:
+        return [f"Once memory is given, {bonus} helps: {change(extra.interval)}."]
+    return []
+
+
+def unfinished(answer: Answer) -> list[str]:
+    """That it was still learning when training ended, where that may change the answer."""
+    settled = answer.held_back_by in ("nothing", "memory", "exploration", "both")
+    if not answer.rising or settled:
+        return []
+    return ["Its success was still rising at the end: train longer first."]
+
+
+def choice(answer: Answer) -> str:
+    """Which of several bonuses that help; empty unless this is the one that helps most."""
+    if not answer.over_others:
+        return ""
+    best = bonus_label(answer.bonus)
+    less = {bonus_label(b): e for b, e in answer.over_others.items() if e.helps}
+    open_ = [bonus_label(b) for b, e in answer.over_others.items() if not e.helps]
+    said = []
+    if less:
+        more = listed(f"{change(e.interval)} over {b}" for b, e in less.items())
+        said.append(f"{best} does more: {more}")
+    if open_:
+        said.append(f"whether {best} or {listed(open_, 'or')} does more cannot be told")
+    return f"{answer.agent}: " + "; ".join(said) + "."
 
 
 def in_brief(answer: Answer) -> str:
@@ -104,7 +153,7 @@ def in_brief(answer: Answer) -> str:
 def label(answer: Answer) -> str:
     """What holds it back, in a word or two."""
     if answer.held_back_by == "exploration" and not answer.intervened:
-        return "exploration, at least"
+        return "exploration, at least in part"
     return answer.held_back_by
 
 
@@ -118,8 +167,11 @@ def _what_to_do(answer: Answer) -> tuple[str, str]:
     """In words, and the figures that belong to it."""
     bonus, found = bonus_label(answer.bonus), answer.effect
     if answer.silent:
-        return "make the task easier or train longer", f"since no run succeeds, with {bonus} or not"
+        why = f"since {_no_run(answer)} succeeds, with {bonus} or not"
+        return "make the task easier or train longer", why
     figures = change(found.interval)
+    if answer.lost:
+        figures += f", with the {_failures(answer)} counted as success 0"
     if min(answer.seeds) < SEEDS:
         return f"train at least {SEEDS} seeds with {bonus} and without", figures
     open_ = f"whether {bonus} helps cannot be told with {seeds(answer.seeds)}"
@@ -206,7 +258,7 @@ def _something_else(answer: Answer) -> str:
 def _cannot_be_told(answer: Answer) -> str:
     bonus = bonus_label(answer.bonus)
     if answer.silent:
-        return "What holds it back cannot be told: no run of this task succeeds."
+        return f"What holds it back cannot be told: {_no_run(answer)} of this task succeeds."
     open_ = f"cannot be told with {seeds(answer.seeds)}"
     if answer.effect.helps:
         said = f"Exploration held it back, at least in part; whether memory does too {open_}"
@@ -262,6 +314,15 @@ def _probed(decoded: Interval | None) -> list[str]:
 
 def _own(answer: Answer) -> str:
     return rate(answer.success["own"].estimate)
+
+
+def _no_run(answer: Answer) -> str:
+    ever = any(interval.estimate > 0 for interval in answer.success.values())
+    return "hardly any run" if ever else "no run"
+
+
+def _failures(answer: Answer) -> str:
+    return "run that failed" if answer.failed == 1 else f"{answer.failed} runs that failed"
 
 
 def _more(found: Effect) -> str:

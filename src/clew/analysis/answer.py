@@ -8,13 +8,14 @@ The rules are `held_back_by`; `docs/concepts/answer.md` states them with their e
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal
 
 from clew.analysis.names import NONE
-from clew.analysis.statistics import Statistics
-from clew.analysis.stats.curves import still_rising
+from clew.analysis.results import Results
+from clew.analysis.statistics import Arm, Statistics
+from clew.analysis.stats.curves import over_training, still_rising
 from clew.analysis.stats.effects import MARGIN, SEEDS, Effect, Said, effect
 from clew.analysis.stats.intervals import Interval, holm, mean_interval
 from clew.analysis.stats.task import Pair, Task
@@ -98,10 +99,16 @@ class Answer:
     """Whether the agent without a bonus is near the top of the scale."""
     rising: bool
     """Whether its success was still rising when training ended."""
+    over_training: Interval | None = None
+    """What the bonus does to the mean success over all of training, where it helps or hurts."""
+    over_others: Mapping[str, Effect] = dataclasses.field(default_factory=dict)
+    """Of the bonus that helps most: how much more than each other one that helps."""
     silent: bool = False
-    """Whether no run of the task succeeded: no arm can be told from another then."""
+    """Whether hardly any run of the task succeeded: no arm can be told from another then."""
     failed: int = 0
     """Runs of its arms that crashed or diverged, and are in no number here."""
+    lost: bool = False
+    """Whether they are counted as success 0 in all numbers, as no run of an arm is left."""
     with_failures: Answer | None = None
     """The answer with these counted as success 0, where it is another one."""
 
@@ -146,9 +153,13 @@ class Answer:
         return next((n for n in tried if self._held_back_with(n) != "cannot be told"), None)
 
 
-@lru_cache(maxsize=1)  # the page and the terminal ask for the same
-def answers(statistics: Statistics) -> tuple[Answer, ...]:
+def answers(statistics: Statistics | Results) -> tuple[Answer, ...]:
     """One for every task, bonus and agent that has runs with the bonus and without."""
+    return _answers_of(Statistics(statistics) if isinstance(statistics, Results) else statistics)
+
+
+@lru_cache(maxsize=1)  # the page and the terminal ask for the same
+def _answers_of(statistics: Statistics) -> tuple[Answer, ...]:
     of_tasks = (of_task(t.task, statistics.margin, statistics) for t in statistics.tasks)
     return tuple(answer for found in of_tasks for answer in found)
 
@@ -160,36 +171,76 @@ def of_task(
 
     Curves and probes, which give hints, are those of `statistics`.
     """
-    agents = {bonus: _agents(task, bonus) for bonus in task.bonuses}
-    found = _answers(task, agents, margin, statistics)
+    found = _answers(task, margin, statistics)
     if not task.failed:
         return found
-    filled = _answers(task.with_failures_as_zero(), agents, margin, statistics)
+    filled = _answers(task.with_failures_as_zero(), margin, statistics)
     again = {(a.agent, a.bonus): a for a in filled}
-    return [_with_failures(a, task, again[a.agent, a.bonus]) for a in found]
-
-
-def _answers(
-    task: Task,
-    agents: Mapping[str, tuple[str, ...]],
-    margin: float,
-    statistics: Statistics | None,
-) -> list[Answer]:
-    """About these agents, by bonus."""
-    every = [(a, b) for b in task.bonuses for a in task.both(b, task.architectures)]
-    effects = [_compared(task, (a, b), (a, NONE), margin) for a, b in every]
-    corrected = holm([e.p for e in effects])
+    lost = [a for a in filled if _lost(a, task)]
     return [
-        _answer(task, a, b, e.corrected(p), margin, statistics)
-        for (a, b), e, p in zip(every, effects, corrected, strict=True)
-        if a in agents.get(b, ())
+        *(_with_failures(a, task, again.get((a.agent, a.bonus), a)) for a in found),
+        *(dataclasses.replace(a, failed=_failed(a, task), lost=True) for a in lost),
     ]
 
 
-def _with_failures(answer: Answer, task: Task, again: Answer) -> Answer:
+def strongest(answers: Iterable[Answer]) -> Answer:
+    """Of an agent's answers on a task, that about the bonus that helps most, or harms least."""
+    return max(answers, key=lambda a: (a.effect.helps, a.effect.interval.estimate))
+
+
+def _answers(task: Task, margin: float, statistics: Statistics | None) -> list[Answer]:
+    """About every agent, by bonus."""
+    every = [(a, b) for b in task.bonuses for a in task.both(b, task.architectures)]
+    effects = [_compared(task, (a, b), (a, NONE), margin) for a, b in every]
+    corrected = holm([e.p for e in effects])
+    asked = [(a, b) for b in task.bonuses for a in _agents(task, b)]
+    of_bonus = {arm: e.corrected(p) for arm, e, p in zip(every, effects, corrected, strict=True)}
+    of_memory = _of_memory(task, asked, margin)
+    found = [_answer(task, arm, of_bonus[arm], of_memory, margin, statistics) for arm in asked]
+    agents = dict.fromkeys(a.agent for a in found)
+    best = [strongest(a for a in found if a.agent == agent) for agent in agents]
+    return [_over_others(a, task, found) if a in best else a for a in found]
+
+
+def _over_others(answer: Answer, task: Task, answers: Sequence[Answer]) -> Answer:
+    """The same, compared with all other bonuses that help its agent; corrected together."""
+    if not answer.effect.helps:
+        return answer
+    arm = (answer.agent, answer.bonus)
+    others = [a.bonus for a in answers if a.agent == answer.agent and a.effect.helps]
+    found = {b: _compared(task, arm, (arm[0], b), answer.margin) for b in others if b != arm[1]}
+    corrected = holm([e.p for e in found.values()])
+    over = {b: e.corrected(p) for (b, e), p in zip(found.items(), corrected, strict=True)}
+    return dataclasses.replace(answer, over_others=over)
+
+
+def _of_memory(task: Task, asked: Sequence[Pair], margin: float) -> dict[Pair, Effect]:
+    """What given memory does to each agent alone, and with each bonus, corrected together."""
+    agents = {agent: None for agent, _ in asked if agent != task.upper}
+    every = [(agent, NONE) for agent in agents] + [pair for pair in asked if pair[0] in agents]
+    found = {
+        (agent, bonus): _compared(task, (task.upper, bonus), (agent, NONE), margin)
+        for agent, bonus in every
+        if (task.upper, bonus) in task.arms
+    }
+    corrected = holm([e.p for e in found.values()])
+    return {pair: e.corrected(p) for (pair, e), p in zip(found.items(), corrected, strict=True)}
+
+
+def _lost(answer: Answer, task: Task) -> bool:
+    """Whether its agent has runs with the bonus or without, and all others failed."""
+    arms = [(answer.agent, bonus) in task.arms for bonus in (NONE, answer.bonus)]
+    return any(arms) and not all(arms) and answer.agent != task.upper
+
+
+def _failed(answer: Answer, task: Task) -> int:
     arms = [(a, b) for a in (answer.agent, task.upper) for b in (NONE, answer.bonus)]
-    failed = sum(task.failed.get(arm, 0) for arm in arms)
+    return sum(task.failed.get(arm, 0) for arm in arms)
+
+
+def _with_failures(answer: Answer, task: Task, again: Answer) -> Answer:
     same = (answer.effect.said, answer.held_back_by) == (again.effect.said, again.held_back_by)
+    failed = _failed(answer, task)
     return dataclasses.replace(answer, failed=failed, with_failures=None if same else again)
 
 
@@ -204,12 +255,13 @@ def _agents(task: Task, bonus: str) -> tuple[str, ...]:
 
 def _answer(
     task: Task,
-    agent: str,
-    bonus: str,
+    arm: Pair,
     of_bonus: Effect,
+    of_memory: Mapping[Pair, Effect],
     margin: float,
     statistics: Statistics | None,
 ) -> Answer:
+    agent, bonus = arm
     places: dict[Place, Pair] = {"own": (agent, NONE), "own + bonus": (agent, bonus)}
     if agent != task.upper:
         places |= {"given": (task.upper, NONE), "given + bonus": (task.upper, bonus)}
@@ -220,14 +272,10 @@ def _answer(
             return None
         return _compared(task, there[after], there[before], margin)
 
-    memory, both = compared("given", "own"), compared("given + bonus", "own")
-    # two more questions about the same agent, corrected together
-    ps = holm([e.p for e in (memory, both) if e is not None])
-    memory = memory and memory.corrected(ps[0])
-    both = both and both.corrected(ps[-1])
     lower = (task.lower, NONE)
     own = mean_interval(task.arms[agent, NONE])
     plain = (task.environment, task.reward, agent, NONE)
+    usual = None if statistics is None else statistics.usual
     return Answer(
         environment=task.environment,
         reward=task.reward,
@@ -236,8 +284,8 @@ def _answer(
         margin=margin,
         success={place: mean_interval(task.arms[arm]) for place, arm in there.items()},
         effect=of_bonus,
-        memory=memory,
-        both=both,
+        memory=of_memory.get((agent, NONE)),
+        both=of_memory.get(arm),
         bonus_over_memory=compared("own + bonus", "given"),
         bonus_on_memory=compared("given + bonus", "given"),
         memory_on_bonus=compared("given + bonus", "own + bonus"),
@@ -246,11 +294,22 @@ def _answer(
         else None,
         solved=own.n[0] >= SEEDS and own.low >= 1 - min(2 * margin, 0.1),
         decoded=None if statistics is None else statistics.decoded.get(plain),
-        rising=statistics is not None and still_rising(statistics.usual, *plain, margin / 2),
-        silent=task.silent,
+        rising=usual is not None and still_rising(usual, *plain, margin / 2),
+        over_training=None if usual is None else _over_training(usual, plain, bonus, margin),
+        silent=task.silent(margin),
     )
+
+
+def _over_training(results: Results, plain: Arm, bonus: str, margin: float) -> Interval | None:
+    """What the bonus does to the mean over all of training, where that is more than chance."""
+    curves = results.curves.get(plain[:2], {})
+    with_it, without = over_training(*(curves.get((plain[2], b), []) for b in (bonus, NONE)))
+    if min(len(with_it), len(without)) < SEEDS:
+        return None
+    found = effect(with_it, without, margin)
+    return found.interval if found.said in ("helps", "hurts") else None
 
 
 def _compared(task: Task, after: Pair, before: Pair, margin: float) -> Effect:
     found = effect(task.arms[after], task.arms[before], margin)
-    return found.open() if task.silent else found
+    return found.open() if task.silent(margin) else found

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from clew.analysis.formatting import listed
-from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results, records
+from clew.analysis.results import ARM, EVALUATIONS, ROLLOUTS, RUN, Results
 from clew.analysis.stats.curves import neighbours, thinned
+from clew.analysis.swept import swept
 from clew.machines.tasks import TaskSpec
 from clew.metrics import tail_mean
 from clew.store import Damaged, RunFolder, RunState, Store, require, scan
@@ -119,7 +120,7 @@ def read_store(
         notes=[
             *mixed((arm.environment, one.provenance) for arm, one in zip(arms, read, strict=True)),
             *notes,
-            *_swept(results),
+            *swept(results),
             *_reasons(one.row for one in read),
             *_absent(store),
         ],
@@ -234,28 +235,6 @@ def _penalties(arms: Sequence[ArmName], configs: Sequence[Config]) -> list[float
         if config["reward"] == PENALTY and prices:
             charged[arm.environment] = max(0.0, -min(prices.values()))
     return [charged.get(arm.environment, np.nan) for arm in arms]
-
-
-def _swept(results: Results) -> list[str]:
-    """Where λ was swept, and which one the verdicts are about."""
-    by = ["environment", "reward", "bonus"]
-    coefs = results.runs.groupby(by, sort=False)["bonus_coef"]
-    if coefs.nunique().max() < 2:
-        return []
-    usual = {
-        tuple(row[c] for c in by): row["bonus_coef"]
-        for row in records(results.usual().runs.drop_duplicates(by))
-    }
-    notes = []
-    for task, coef in usual.items():
-        mine = coefs.get_group(task)
-        if mine.nunique() > 1:
-            every = listed((f"{value:g}" for value in sorted(mine.unique())), "or")
-            notes.append(
-                f"{task[2]} on {task[0]} / {task[1]} was trained with λ = {every}; everything but "
-                f"the table of the sweep is about λ = {coef:g}."
-            )
-    return notes
 
 
 def _reasons(rows: Iterable[Mapping[str, object]]) -> list[str]:

@@ -6,6 +6,8 @@ alphabetical order, under its own name. Worlds say themselves how they are shown
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from clew.envs import display
@@ -20,7 +22,7 @@ __all__ = [
     "NONE",
     "REWARDS",
     "bonus_label",
-    "file_name",
+    "file_names",
     "ordered",
     "task_label",
 ]
@@ -42,6 +44,18 @@ def task_label(environment: str, reward: str) -> str:
     return f"{display(environment).label} / {reward}"
 
 
-def file_name(name: str) -> str:
-    """A name that a file may have, whatever a world is called."""
-    return "".join(c if c.isalnum() or c in "-." else "_" for c in name)
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """For each name one that a file may have; names that would share one get a digest, too.
+
+    Upper and lower case are the same to some disks.
+    """
+    plain = {n: "".join(c if c.isalnum() or c in "-." else "_" for c in n) for n in names}
+    shared = Counter(stem.casefold() for stem in plain.values())
+    return {
+        name: stem if shared[stem.casefold()] == 1 else f"{stem}-{_digest(name)}"
+        for name, stem in plain.items()
+    }
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:8]

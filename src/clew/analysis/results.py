@@ -132,18 +132,24 @@ class Results:
         return found
 
     def usual(self) -> Results:
-        """Without the runs of a sweep: of every bonus on a task, the λ that most runs have."""
-        bonus = [*TASK, "bonus"]
-        counted = self.runs.groupby([*bonus, "bonus_coef"], sort=True).size().reset_index(name="n")
-        if not counted.duplicated(bonus).any():
+        """Without the rest of a sweep: of every arm one λ.
+
+        It is the one with which most runs of the task and bonus finished, of those that the arm
+        finished any with; of equally many the larger.
+        """
+        one = [*ARM, "bonus_coef"]
+        arms = self.runs[one].drop_duplicates()
+        if not arms.duplicated(list(ARM)).any():
             return self
-        # of equally many, the larger
-        kept = counted.sort_values([*bonus, "n", "bonus_coef"]).groupby(bonus).tail(1)
-        keys = pd.MultiIndex.from_frame(kept[[*bonus, "bonus_coef"]])
+        counted = self.runs.assign(done=self.runs["status"] == "finished")
+        for name, by in (("own", one), ("all", [*TASK, "bonus", "bonus_coef"])):
+            counted[name] = counted.groupby(by)["done"].transform("sum")
+        counted["own"] = counted["own"] > 0
+        ranked = counted.sort_values([*ARM, "own", "all", "bonus_coef"])
+        keys = pd.MultiIndex.from_frame(ranked.groupby(list(ARM)).tail(1)[one])
 
         def keep(frame: pd.DataFrame) -> pd.DataFrame:
-            mine = pd.MultiIndex.from_frame(frame[[*bonus, "bonus_coef"]]).isin(keys)
-            return frame[mine].reset_index(drop=True)
+            return frame[pd.MultiIndex.from_frame(frame[one]).isin(keys)].reset_index(drop=True)
 
         return self._each(keep)
 

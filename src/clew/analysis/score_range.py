@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,27 @@ def parse_ranges(words: Sequence[str]) -> dict[str | None, Range]:
     if plain:
         ranges[None] = _range(" ".join(plain), *plain)
     return ranges
+
+
+def checked_ranges(ranges: Ranges | Range | None) -> dict[str | None, Range]:
+    """As Python gives them: by environment, or one pair for all."""
+    given = ranges if isinstance(ranges, Mapping) else {} if ranges is None else {None: ranges}
+    found = {environment: _pair(ends) for environment, ends in given.items()}
+    known = {environment: pair for environment, pair in found.items() if pair is not None}
+    if len(known) < len(found):
+        raise BadInput(
+            f"ranges={ranges!r} is not valid; give the least and the largest score, such as "
+            "(0, 500), or such a pair by environment: {'CartPole-v1': (0, 500)}"
+        )
+    return known
+
+
+def assumed(called: str) -> str:
+    """Of returns that lie in 0 to 1, where no range was given."""
+    return (
+        f"No range was given for {called!r}: as it lies between 0 and 1, it was taken for a share "
+        f"of that. If the task's returns can be others, say which with {FLAG} LOW HIGH."
+    )
 
 
 def shares(rows: pd.DataFrame, where: str, ranges: Ranges) -> tuple[pd.Series, list[str]]:
@@ -78,16 +100,22 @@ def _bounds(rows: pd.DataFrame, where: str, ranges: Ranges) -> tuple[pd.Series, 
 
 
 def _range(typed: str, *ends: str) -> Range:
-    try:
-        low, high = map(float, ends)
-    except ValueError:
-        low = high = np.nan
-    if not -np.inf < low < high < np.inf:
+    pair = _pair(ends)
+    if pair is None:
         raise BadInput(
             f"{FLAG} {typed!r} is not valid; write LOW HIGH, such as 0 500, or "
             "ENVIRONMENT=LOW:HIGH, after the name of the file"
         )
-    return low, high
+    return pair
+
+
+def _pair(ends: Iterable[Any]) -> Range | None:
+    """None if they are no range."""
+    try:
+        low, high = map(float, ends)
+    except (TypeError, ValueError):
+        return None
+    return (low, high) if -np.inf < low < high < np.inf else None
 
 
 def _notes(spans: pd.DataFrame) -> list[str]:

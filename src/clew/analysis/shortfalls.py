@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.analysis.formatting import listed
+from clew.analysis.formatting import listed, rate
 from clew.analysis.names import NONE, bonus_label, task_label
 from clew.analysis.results import ARM, TASK, records
 from clew.analysis.statistics import Statistics
@@ -21,19 +21,24 @@ def all_tasks(statistics: Statistics) -> list[Task]:
 
 
 def no_success(statistics: Statistics) -> list[str]:
-    """That every run of a task ended at success 0, where that is so."""
+    """That hardly a run of a task succeeded, where that is so."""
     runs = statistics.usual.finished
-    best = runs.groupby(list(TASK), sort=False)["tail_mean"].agg(["max", "size"]).reset_index()
-    never = [row for row in records(best) if row["max"] <= 0]
+    means = runs.groupby(list(ARM), sort=False)["tail_mean"].mean().reset_index()
+    best = means.groupby(list(TASK), sort=False)["tail_mean"].max().reset_index()
+    best["size"] = runs.groupby(list(TASK), sort=False).size().to_numpy()
+    never = [row for row in records(best) if row["tail_mean"] <= statistics.margin]
     if not never:
         return []
-    total = sum(row["size"] for row in never)
-    where = ""
+    where, highest = "", max(row["tail_mean"] for row in never)
     if len(never) < len(all_tasks(statistics)):
         where = " on " + _few([task_label(*(row[c] for c in TASK)) for row in never], "tasks")
-    who = "the only finished run has" if total == 1 else f"all {total:,} finished runs have"
+    said = f"Hardly any run succeeds{where}: no agent's mean success is above {rate(highest)}"
+    if highest <= 0:
+        total = sum(row["size"] for row in never)
+        who = "the only finished run has" if total == 1 else f"all {total:,} finished runs have"
+        said = f"No run succeeds{where}: {who} success 0"
     return [
-        f"No run succeeds{where}: {who} success 0, so that nothing can be compared. Make the task "
+        f"{said}, so that nothing can be compared. Make the task "
         "easier or train longer first, and check what counts as a success: success_return of an "
         "environment, or the score column and --score-range of a table."
     ]

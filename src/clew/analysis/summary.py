@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from clew.analysis.advice import UNTESTED, line
-from clew.analysis.answer import Answer, HeldBackBy
+from clew.analysis.advice import UNTESTED, action, choice, line
+from clew.analysis.answer import Answer, HeldBackBy, strongest
 from clew.analysis.formatting import listed
 from clew.analysis.names import MEMORYLESS, bonus_label, task_label
 from clew.analysis.shortfalls import all_tasks, left_out, no_success, unanswered
@@ -68,8 +68,8 @@ def overall(
     if several and len(answered) == 1:
         where = f"On {task_label(*answered[0])}"
         return [f"{where}: {each}" for each in overall(answers, lower)]
-    if len(asked) == 1:
-        return [line(asked[0])]
+    if best := alone(answers, lower):
+        return [line(best), *filter(None, [choice(best)])]
     bonuses = list(dict.fromkeys(a.bonus for a in asked))
     said = [effects(b, [a for a in asked if a.bonus == b]) for b in bonuses]
     if any(a.intervened for a in asked):
@@ -78,10 +78,25 @@ def overall(
     return [first, *(each.replace(CASES, "") for each in others)]
 
 
+def alone(answers: Sequence[Answer], lower: str = MEMORYLESS) -> Answer | None:
+    """If all are about one agent on one task: the one about the bonus that helps it most."""
+    groups = by_agent(agents_of(answers, lower))
+    return strongest(groups[0]) if len(groups) == 1 else None
+
+
+def by_agent(answers: Iterable[Answer]) -> list[list[Answer]]:
+    """Those about one agent on one task together; they differ in the bonus."""
+    found: dict[tuple[str, str, str], list[Answer]] = {}
+    for answer in answers:
+        task = (answer.environment, answer.reward)
+        found.setdefault((*task, answer.agent), []).append(answer)
+    return list(found.values())
+
+
 def untested(answers: Sequence[Answer], lower: str = MEMORYLESS) -> str:
     """That nobody's memory was replaced, if that is so and `overall` does not say it."""
-    asked = agents_of(answers, lower)
-    return NOT_TESTED if len(asked) > 1 and not any(a.intervened for a in asked) else ""
+    tested = any(a.intervened for a in agents_of(answers, lower))
+    return "" if tested or not answers or alone(answers, lower) else NOT_TESTED
 
 
 def effects(bonus: str, answers: Sequence[Answer]) -> str:
@@ -107,6 +122,7 @@ def effects(bonus: str, answers: Sequence[Answer]) -> str:
 
 def held_back(answers: Sequence[Answer]) -> str:
     """'Held back by memory: GRU and LSTM; by exploration: RetNet.'"""
+    answers = [strongest(mine) for mine in by_agent(answers)]
     found = {(a.agent, a.held_back_by) for a in answers}
     several = len(by_task(answers)) > 1 or len(found) > len({a.agent for a in answers})
     parts = []
@@ -126,25 +142,36 @@ def held_back(answers: Sequence[Answer]) -> str:
 
 def brief(answer: Answer) -> str:
     """Its line in a list that says once that memory was not tested."""
-    return line(answer).removesuffix(f" {UNTESTED}")
+    return line(answer).replace(f" {UNTESTED}", "")
 
 
 def lines(statistics: Statistics, answers: Sequence[Answer]) -> list[str]:
     """For a terminal: every answer, or with more than `FEW` a line for every task and bonus."""
     lower = statistics.results.lower
     found = [*headline(statistics, answers), *filter(None, [untested(answers, lower)])]
-    agents = agents_of(answers, lower)
+    agents, first = agents_of(answers, lower), alone(answers, lower)
     for task, mine in by_task(answers).items():
         if len(answers) > FEW:
             asked = [a for a in mine if a in agents]
             bonuses = dict.fromkeys(a.bonus for a in asked)
             told = [effects(b, [a for a in asked if a.bonus == b]) for b in bonuses]
         else:
-            # of an agent that is alone, the first line has said it all
-            rest = [a for a in mine if [a] != agents]
-            told = [_named(a, lower) for a in agents_first(rest, lower)]
+            told = [
+                said
+                for one in by_agent(agents_first(mine, lower))
+                for said in _of(one, first, lower)
+            ]
         found += [f"{task_label(*task)}:", *(f"  {each}" for each in told)] if told else []
     return [*found, *left_out(statistics)]
+
+
+def _of(mine: Sequence[Answer], first: Answer | None, lower: str) -> list[str]:
+    """About one agent: its bottleneck once, and nothing that the first lines have said."""
+    best = strongest(mine)
+    others = [action(a) for a in mine if a is not best]
+    if best is first:
+        return others
+    return [_named(best, lower), *others, *filter(None, [choice(best)])]
 
 
 def _named(answer: Answer, lower: str) -> str:

@@ -61,7 +61,8 @@ def uneven_ends(finished: pd.DataFrame, over_time: bool) -> list[str]:
             said = _by_value({arm: _span(end) for arm, end in ends.items()}, "{0} until step {1}")
             notes.append(
                 f"Caution: the arms of {label} were not trained equally long: {said}."
-                f"{counts} What looks like a gain may come of longer training."
+                f"{counts} What looks like a gain or a loss may come of that"
+                f"{': keep the rows of the steps that all have' * over_time}."
             )
         elif first < ALIKE * last:
             notes.append(

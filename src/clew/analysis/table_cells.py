@@ -54,25 +54,21 @@ def checked(
     rows["bonus"], notes = _bonuses(_text(rows, "bonus"), where, baseline, called.get("bonus", ""))
     rows["status"] = _statuses(_text(rows, "status"), where, called.get("status", ""))
     finished = rows["status"] == "finished"
-    words = rows["score"].str.lower()
-    rows["score"] = words.map(TRUTHS).where(words.isin(TRUTHS), rows["score"])
-    for column in [c for c in map(str, rows) if c not in (*RUN[:4], "status")]:
-        numbers = _numbers(rows[column])
+    for column in [c for c in map(str, rows) if c not in (*RUN[:4], "status", "score")]:
         if column == "seed" and rows[column].str.isdigit().all():
             rows[column] = [int(seed) for seed in rows[column]]  # exact where floats are not
             continue
-        wrong = rows[column][numbers.isin([np.inf]) & (finished | (column == "seed"))]
-        if len(wrong) and column in ADVICE:
-            said = f"{column}={wrong.iloc[0]!r} is no number; {ADVICE[column]}"
-            raise BadInput(f"{where}, row {wrong.index[0]}: {said}")
-        # an optional column of something else is none of ours
-        rows[column] = np.nan if len(wrong) else numbers.where(np.isfinite(numbers))
+        rows[column] = _checked_numbers(rows[column], finished | (column == "seed"), where)
     wrong = frame["seed"][~(rows["seed"] % 1 == 0)]
     if len(wrong):
         said = f"seed={wrong.iloc[0]!r} is no whole number; {ADVICE['seed']}"
         raise BadInput(f"{where}, row {wrong.index[0]}: {said}")
     rows["bonus_coef"] = rows["bonus_coef"].fillna(0.0) if "bonus_coef" in rows else 0.0
-    rows["score"] = rows["score"].where(finished)
+    rows["status"] = _at_the_end(rows)
+    finished = rows["status"] == "finished"
+    words = rows["score"].str.lower()
+    scores = words.map(TRUTHS).where(words.isin(TRUTHS), rows["score"])
+    rows["score"] = _checked_numbers(scores, finished, where).where(finished)
     return rows, notes
 
 
@@ -103,6 +99,23 @@ def _text(rows: pd.DataFrame, column: str) -> pd.Series:
     return rows[column] if column in rows else pd.Series("", rows.index, dtype=object)
 
 
+def _at_the_end(rows: pd.DataFrame) -> pd.Series:
+    """The status of each row's run, which is that of its last row."""
+    in_order = rows.sort_values("steps", kind="stable") if "steps" in rows else rows
+    return in_order.groupby(list(RUN))["status"].transform("last")
+
+
+def _checked_numbers(column: pd.Series, needed: pd.Series, where: str) -> pd.Series:
+    """NaN where there is none; where one is `needed`, what is no number is told."""
+    numbers, name = _numbers(column), str(column.name)
+    wrong = column[numbers.isin([np.inf]) & needed]
+    if len(wrong) and name in ADVICE:
+        said = f"{name}={wrong.iloc[0]!r} is no number; {ADVICE[name]}"
+        raise BadInput(f"{where}, row {wrong.index[0]}: {said}")
+    # an optional column of something else is none of ours
+    return numbers.where(np.isfinite(numbers) & wrong.empty)
+
+
 def _numbers(column: pd.Series) -> pd.Series:
     """NaN where there is none, infinite where a cell is no finite number."""
 
@@ -125,7 +138,7 @@ def _bonuses(
     """The column with `NONE` where there was no bonus, and a note if others were given a name."""
     found = sorted(set(column))
     values = listing(found[:MOST_LISTED]) + ", …" * (len(found) > MOST_LISTED)
-    none = column.str.lower().isin(NO_BONUS) | (_numbers(column) == 0)
+    none = without_bonus(column)
     if baseline is not None and baseline.lower() not in NO_BONUS:
         named = column == baseline
         if named.any() and none.any():
@@ -148,6 +161,11 @@ def _bonuses(
     if baseline is not None and baseline.lower() not in NO_BONUS:
         notes.append(f"Gains are over {baseline!r}: that is what 'without a bonus' means here.")
     return column.map(names).mask(none, NONE), notes
+
+
+def without_bonus(column: pd.Series) -> pd.Series:
+    """Which cells mean none, if the column is one of bonuses."""
+    return column.str.lower().isin(NO_BONUS) | (_numbers(column) == 0)
 
 
 def _given_names(bonuses: list[str]) -> dict[str, str]:

@@ -36,6 +36,9 @@ COLUMNS = {
     "score_max": ("score_max",),
 }  # fmt: skip
 """What the analysis calls a column, and what others call it: the first that is there is read."""
+SHARES = {"tail_mean", "success_rate", "success"}
+"""Scores that lie between 0 and 1, whatever the task."""
+RETURNS = set(COLUMNS["score"]) - SHARES - {"score"}
 REQUIRED = ("environment", "architecture", "seed", "score")
 OURS = {"environment", "agent", "architecture", "bonus", "seed", "reward", "score", "tail_mean",
         "success", "step", "steps", "status", "score_min", "score_max"}  # fmt: skip
@@ -66,7 +69,7 @@ def named_columns(rows: pd.DataFrame, where: str) -> Columns:
     Upper and lower case, spaces, hyphens, whatever stands before a slash, and a percent sign at the
     end make no difference.
     """
-    plain = pd.Series({column: _plain(column) for column in rows.columns}, dtype=object)
+    plain = pd.Series({column: plain_name(column) for column in rows.columns}, dtype=object)
     _check_long(plain, where)
     chosen: dict[str, str] = {}
     for name, synonyms in COLUMNS.items():
@@ -88,7 +91,8 @@ def named_columns(rows: pd.DataFrame, where: str) -> Columns:
     return Columns(frame, chosen, [*passed, *others], _notes(chosen, plain, passed, others))
 
 
-def _plain(column: str) -> str:
+def plain_name(column: str) -> str:
+    """Without what makes no difference."""
     last = str(column).rpartition("/")[2].strip().lower().replace(" ", "_").replace("-", "_")
     return last.rstrip("_()[]%") if "%" in last else last
 

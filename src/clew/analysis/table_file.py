@@ -18,20 +18,27 @@ from clew.validate import BadInput
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
-def read_rows(path: Path) -> pd.DataFrame:
-    """Every cell as text without spaces around it; the index is the row's line in the file."""
+def read_rows(source: Path | pd.DataFrame, where: str) -> pd.DataFrame:
+    """Every cell as text without spaces around it.
+
+    The index is the row's line in the file, or its number in a DataFrame.
+    """
+    rows = _numbered(source) if isinstance(source, pd.DataFrame) else _of_file(source)
+    if not rows.columns.is_unique:
+        name = rows.columns[rows.columns.duplicated()][0]
+        raise BadInput(f"{where} has several columns called {name!r}; keep one of them")
+    if rows.empty:
+        raise BadInput(f"{where} has no rows below its header; add one a run")
+    return rows
+
+
+def _of_file(path: Path) -> pd.DataFrame:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise BadInput(f"{str(path)!r} is no {KINDS} file; save the results as one, best as .csv")
     if not path.is_file():
         raise BadInput(f"{str(path)!r} does not exist; name a file of results or a store's folder")
-    rows = reader(path)
-    if not rows.columns.is_unique:
-        name = rows.columns[rows.columns.duplicated()][0]
-        raise BadInput(f"{str(path)!r} has several columns called {name!r}; keep one of them")
-    if rows.empty:
-        raise BadInput(f"{str(path)!r} has no rows below its header; add one a run")
-    return rows
+    return reader(path)
 
 
 def _separated(path: Path, by: str) -> pd.DataFrame:
@@ -92,6 +99,10 @@ def _parquet(path: Path) -> pd.DataFrame:
         frame = pd.read_parquet(path, engine="pyarrow")
     except ValueError as error:  # pyarrow's errors are
         raise BadInput(f"{str(path)!r} cannot be read as Parquet ({error})") from None
+    return _numbered(frame)
+
+
+def _numbered(frame: pd.DataFrame) -> pd.DataFrame:
     return _as_text(frame.set_axis(pd.RangeIndex(1, len(frame) + 1)))
 
 
@@ -99,7 +110,7 @@ def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
     def written(cell: Any) -> str:
         return "" if is_scalar(cell) and pd.isna(cell) else str(cell).strip()
 
-    text = frame.map(written)
+    text = frame.astype(object).map(written)  # categories stay none
     return text.set_axis([str(column) for column in frame.columns], axis=1)
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from clew.analysis.formatting import listed
 from clew.analysis.results import RUN, describe
+from clew.analysis.table_bonus import call_it_bonus, switches
 from clew.analysis.table_columns import COLUMNS, Columns
 from clew.validate import BadInput
 
@@ -36,9 +37,11 @@ def twice(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns, where: str)
     first, agent = differ[0], columns.called["architecture"]
     if _means_the_agent(first):
         said += f", which was passed over for {agent!r}"
+    may_be = [c for c in switches(table, columns) if c in differ]
+    said += f": {call_it_bonus(may_be)}; or else" if may_be else ":"
     name = f"{again['architecture']} {same[first].iloc[0]}"
     return BadInput(
-        f"{said}: keep the rows of one value, or make it part of the name in {agent!r}, such as "
+        f"{said} keep the rows of one value, or make it part of the name in {agent!r}, such as "
         f"{name!r}{_or_step(same[first])}"
     )
 

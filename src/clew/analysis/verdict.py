@@ -25,8 +25,8 @@ MARGIN = 0.1
 RULES = {
     "amplify": "ΔSEP > 0 and the gains depend on the architecture, both after Holm",
     "equalise": "ΔSEP < 0 and the gains depend on the architecture, both after Holm",
-    "shift": "neither of these, but the average gain is not 0 after Holm, and its interval does not "
-    f"lie inside ±{MATTERS}",
+    "shift": "neither of these, but the average gain differs from 0 after Holm, and its interval "
+    f"does not lie inside ±{MATTERS}",
     "reorder": "the gains depend on the architecture after Holm, but neither the spread nor the "
     "average changes",
     "null": f"none of these, and the intervals of ΔSEP and the average gain lie inside ±{MARGIN}",

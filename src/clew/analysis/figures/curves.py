@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from clew.analysis import names
 from clew.analysis.figures.seeds import beeswarm
 from clew.analysis.figures.style import (
+    LINE,
     bonus_style,
     heading,
     legend,
@@ -17,6 +18,7 @@ from clew.analysis.figures.style import (
     quiet_grid,
     styled,
     success_axis,
+    wrapped,
 )
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.results import by_run
@@ -33,8 +35,12 @@ DIAGNOSTICS = (
     ("rollouts", "value_loss", "critic's loss"),
 )
 
+PENALTY = "penalty"
+"""The reward under which a policy may freeze."""
 POINTS = 100
 """Of a curve, at most: neighbours are averaged, so that many stay a line."""
+PANEL = 1.55
+"""Inches of a panel."""
 BESIDE = 1.5
 """Inches for the labels on the left and the legend on the right."""
 
@@ -49,8 +55,11 @@ def curves(statistics: Statistics, environment: str) -> Figure:
         raise BadInput(f"{environment} has no learning curves")
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
     unit, millions = _unit(e[e["environment"] == environment]["steps"].max())
+    width = max(3.0, PANEL * len(architectures))
+    titles = [wrapped(a, width / len(architectures) - 0.1, bold=False) for a in architectures]
+    height = 1.35 * len(group) + 0.9 + LINE * max(title.count("\n") for title in titles)
     with styled():
-        figure = new(max(3.0, 1.55 * len(architectures)) + BESIDE, 1.35 * len(group) + 0.9)
+        figure = new(width + BESIDE, height)
         grid = figure.subplots(
             len(group), len(architectures), squeeze=False, sharex=True, sharey=True
         )
@@ -60,24 +69,24 @@ def curves(statistics: Statistics, environment: str) -> Figure:
             for axes, a in zip(row, architectures, strict=True):
                 _panel(axes, bands[bands["architecture"] == a], task, a, statistics.bonuses)
             row[0].set_ylabel(task.reward.capitalize(), fontsize=8.5, fontweight="bold")
-        for axes, a in zip(grid[0], architectures, strict=True):
-            axes.set_title(a)
+        for axes, title in zip(grid[0], titles, strict=True):
+            axes.set_title(title)
         legend(figure, list(grid.flat), loc="outside right upper", fontsize=8, across=1)
         heading(figure, f"{environment}: success", BESIDE)
         figure.supxlabel(f"environment steps ({millions}); marks: tail means of seeds", fontsize=8)
     return figure
 
 
-def freeze(statistics: Statistics, environment: str, reward: str = "penalty") -> Figure:
-    """Median over the seeds of all memory architectures, with the middle half as a band."""
-    kept = statistics.usual.only(environment=environment, reward=reward)
+def freeze(statistics: Statistics, environment: str) -> Figure:
+    """Under the penalty: the median over all memory architectures' seeds, and the middle half."""
+    kept = statistics.usual.only(environment=environment, reward=PENALTY)
     frames = {
         name: frame[~frame["architecture"].isin([kept.lower, kept.upper])]
         for name, frame in (("evaluations", kept.evaluations), ("rollouts", kept.rollouts))
     }
     there = [p for p in DIAGNOSTICS if frames[p[0]][p[1]].notna().any()]
     if not there:
-        raise BadInput(f"{environment} / {reward} has no curves of falls, length or entropy")
+        raise BadInput(f"{environment} / {PENALTY} has no curves of falls, length or entropy")
     unit, millions = _unit(max(frames[table]["steps"].max() for table, _, _ in there))
     with styled():
         figure = new(2.1 * len(there) + BESIDE, 2.25)
@@ -86,7 +95,7 @@ def freeze(statistics: Statistics, environment: str, reward: str = "penalty") ->
             _quartiles(axes, frames[table], value, unit, statistics.bonuses)
             axes.set_title(title)
         legend(figure, grid, loc="outside right upper", fontsize=8, across=1)
-        heading(figure, f"{names.task_label(environment, reward)}: median over seeds", BESIDE)
+        heading(figure, f"{names.task_label(environment, PENALTY)}: median over seeds", BESIDE)
         figure.supxlabel(f"environment steps ({millions})", fontsize=8)
     return figure
 

@@ -23,8 +23,10 @@ from clew.analysis.statistics import Statistics
 from clew.analysis.stats.task import Task, Values
 from clew.validate import BadInput
 
-WIDTH, CELL = 5.4, 0.9
-"""Inches of a panel, unless its agents need more, each with so much room."""
+WIDTH, CELL, ANSWER = 5.4, 0.9, 1.15
+"""Inches of a panel, unless its agents need more, each with so much room, or with an answer."""
+BESIDE = 0.4
+"""Inches of it for the numbers on the left."""
 
 
 def strips(statistics: Statistics) -> Figure:
@@ -36,10 +38,14 @@ def strips(statistics: Statistics) -> Figure:
     if not group:
         raise BadInput("no run is finished: there is no seed to draw")
     with styled():
-        labels = [_labels(task, statistics.margin) for task in group]
-        width = max(WIDTH, CELL * max(map(len, labels)))
+        agents = max(len(task.architectures) for task in group)
+        cell = ANSWER if any(len(task.bonuses) == 1 for task in group) else CELL
+        width = max(WIDTH, cell * agents + BESIDE)
+        labels = [_labels(task, statistics.margin, (width - BESIDE) / agents) for task in group]
         titles = [wrapped(task.label, width - 0.6) for task in group]
-        height = 1.7 + LINE * max(title.count("\n") for title in titles)
+        lines = max(title.count("\n") for title in titles)
+        lines += max(0, max(label.count("\n") for under in labels for label in under) - 2)
+        height = 1.7 + LINE * lines
         figure, grid = panels(len(group), width, height, across=2)
         for axes, task, title, under in zip(grid, group, titles, labels, strict=True):
             _panel(axes, task, statistics.bonuses)
@@ -73,13 +79,16 @@ def _panel(axes: Axes, task: Task, among: tuple[str, ...]) -> None:
         axes.axvline(i - 0.5, color="#efefef", linewidth=0.8, zorder=0)
 
 
-def _labels(task: Task, margin: float) -> list[str]:
+def _labels(task: Task, margin: float, cell: float) -> list[str]:
     """The agents' names, with the answers if there is one bonus; a control is named as one."""
-    under = dict.fromkeys(task.architectures, "")
+    under = {a: [a] for a in task.architectures}
     if len(task.bonuses) == 1:
-        under |= {a.agent: f"\n{in_brief(a)}\n{needs(a)}" for a in of_task(task, margin)}
-        under[task.upper] = "\n(a control)"
-    return [wrapped(a, CELL, 7) + under[a] for a in task.architectures]
+        under |= {a.agent: [a.agent, in_brief(a), needs(a)] for a in of_task(task, margin)}
+        under[task.upper] = [task.upper, "(a control)"]
+    return [
+        "\n".join(wrapped(line, cell, 7, bold=False) for line in under[a])
+        for a in task.architectures
+    ]
 
 
 def beeswarm(values: Values, width: float, near: float = 0.035) -> Values:

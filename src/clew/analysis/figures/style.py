@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -136,11 +137,24 @@ def legend(
     )
 
 
-def wrapped(text: str, inches: float, size: float = 8) -> str:
-    """In lines that fit, of letters that are `size` points high and may be bold; cut at commas."""
-    letters = max(8, int(inches * 72 / (0.68 * size)))
+def wrapped(text: str, inches: float, size: float = 8, bold: bool = True) -> str:
+    """In lines that fit, of letters that are `size` points high; cut at spaces and commas."""
+    letters = max(8, int(inches * 72 / ((0.68 if bold else 0.62) * size)))
     cut = text.replace(", ", ",").replace(",", ", ")
-    return "\n".join(textwrap.wrap(cut, letters, break_on_hyphens=False))
+    lines = textwrap.wrap(cut, letters, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(part for line in lines for part in _broken(line, letters))
+
+
+def _broken(word: str, letters: int) -> list[str]:
+    """A word that is too long for a line, cut at its marks, and elsewhere if there is none."""
+    if len(word) <= letters:
+        return [word]
+    lines = [""]
+    for part in re.findall(r".+?(?:[-_/:.=]|$)", word):
+        if lines[-1] and len(lines[-1] + part) > letters:
+            lines.append("")
+        lines[-1] += part
+    return [cut for line in lines for cut in textwrap.wrap(line, letters, break_on_hyphens=False)]
 
 
 def heading(figure: Figure, text: str, right: float) -> None:

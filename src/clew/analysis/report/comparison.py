@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from clew.analysis import formatting
 from clew.analysis.names import bonus_label, task_label
@@ -53,9 +53,12 @@ class Comparison:
 
 
 def compare_with_published(results: Results) -> list[Comparison]:
-    """Every arm that the study published, beside ours, however MysteryPath was read."""
-    ours = {(_as_published(e), r, a, b): s for (e, r, a, b), s in _summaries(results).items()}
-    return _compare(ours, published_summaries(), "the published study")
+    """Every arm of ours that the study published, under our name, however MysteryPath was read."""
+
+    def there(arm: Arm) -> Arm:
+        return (_as_published(arm[0]), *arm[1:])
+
+    return _compare(_summaries(results), published_summaries(), "the published study", there)
 
 
 def published_summaries() -> dict[Arm, ArmSummary]:
@@ -119,16 +122,22 @@ def summary_cell(s: ArmSummary) -> Cell:
 
 
 def _compare(
-    ours: Mapping[Arm, ArmSummary], theirs: Mapping[Arm, ArmSummary], where: str
+    ours: Mapping[Arm, ArmSummary],
+    theirs: Mapping[Arm, ArmSummary],
+    where: str,
+    there: Callable[[Arm], Arm] = lambda arm: arm,
 ) -> list[Comparison]:
-    shared = [arm for arm in ours if arm in theirs]
+    """`there` is what an arm of ours is called by them."""
+    shared = {arm: there(arm) for arm in ours if there(arm) in theirs}
     if not shared:
         example = " / ".join(next(iter(theirs), ("nothing",)))
         raise BadInput(
             f"the suites do not match: no arm is both here and in {where}, which has for example "
             f"{example}"
         )
-    return [Comparison(a, ours[a], theirs[a], difference(ours[a], theirs[a])) for a in shared]
+    return [
+        Comparison(a, ours[a], theirs[b], difference(ours[a], theirs[b])) for a, b in shared.items()
+    ]
 
 
 def _as_published(environment: str) -> str:

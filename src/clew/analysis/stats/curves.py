@@ -17,6 +17,8 @@ from clew.analysis.stats.intervals import LEVEL, mean_interval
 from clew.analysis.stats.task import Values
 from clew.validate import BadInput
 
+GRID = 500
+"""Steps at which curves are read off for their mean."""
 WINDOW = 5
 """Consecutive evaluations whose mean must reach the threshold."""
 
@@ -103,6 +105,17 @@ def still_rising(
 def _rise(success: Values) -> float:
     fifth = max(1, len(success) // 5)
     return float(success[-fifth:].mean() - success[-2 * fifth : -fifth].mean())
+
+
+def over_training(*arms: Sequence[Curve]) -> list[Values]:
+    """By arm, every run's mean success over the steps that all runs were evaluated in."""
+    curves = [curve for arm in arms for curve in arm]
+    first = max((steps[0] for steps, _ in curves), default=0.0)
+    last = min((steps[-1] for steps, _ in curves), default=0.0)
+    if first >= last:
+        return [np.empty(0) for _ in arms]
+    grid = np.linspace(first, last, GRID)
+    return [np.array([np.interp(grid, *curve).mean() for curve in arm]) for arm in arms]
 
 
 def aligned(curves: Sequence[Curve]) -> tuple[Values, Values]:

@@ -8,7 +8,14 @@ import math
 from scipy import special
 
 from clew.analysis.names import NONE
-from clew.analysis.stats.intervals import TINY, Interval, Welch, half_width, satterthwaite, without_interval
+from clew.analysis.stats.intervals import (
+    TINY,
+    Interval,
+    Welch,
+    half_width,
+    satterthwaite,
+    without_interval,
+)
 from clew.analysis.stats.task import Task, Values
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from clew.analysis.names import file_name, ordered
+from clew.analysis.names import file_names, ordered
 from clew.analysis.statistics import Statistics
 from clew.analysis.tables.grid import FORMATS, Cell, Grid
 from clew.registry import Registry
@@ -47,9 +47,11 @@ def write(
     """Every table, and those of `more`, in these formats, one file each."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for grid in (*every(statistics).values(), *more):
+    grids = [*every(statistics).values(), *more]
+    stems = file_names(grid.name for grid in grids)
+    for grid in grids:
         for suffix in formats:
-            path = folder / f"{file_name(grid.name)}.{suffix}"
+            path = folder / f"{stems[grid.name]}.{suffix}"
             path.write_text(FORMATS[suffix](grid), encoding="utf-8")
             paths.append(path)
     return paths

@@ -110,8 +110,12 @@ def three_way_tables(statistics: Statistics) -> list[Grid]:
 
 
 @TABLES.register("by-variant")
-def by_variant(statistics: Statistics, bonus: str = "e3b") -> Grid:
-    """The interaction in each task: F, partial ω², dispersion ratio."""
+def by_variant_tables(statistics: Statistics) -> list[Grid]:
+    """The interaction in each task: F, partial ω², dispersion ratio; a table for each bonus."""
+    return [_by_variant(statistics, bonus) for bonus in statistics.bonuses]
+
+
+def _by_variant(statistics: Statistics, bonus: str) -> Grid:
     rows = []
     for found in statistics.tasks:
         if bonus not in found.interactions:

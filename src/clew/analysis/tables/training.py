@@ -147,9 +147,9 @@ def sweep_table(statistics: Statistics) -> Grid:
 def cost_table(statistics: Statistics) -> Grid:
     """What the experiment cost: device-hours are of every run that was started, finished or not.
 
-    The study printed the median × the number of runs.
+    Those of a sweep count, too. The study printed the median × the number of runs.
     """
-    runs = statistics.usual.runs
+    runs = statistics.results.runs
     runs = runs[runs["seconds"].notna()].assign(hours=runs["seconds"] / 3600)
     done = runs[runs["status"] == "finished"].groupby(list(TASK), sort=True)
     found = pd.DataFrame({"steps": done["steps"].max(), "runs": done.size()})
