@@ -20,6 +20,7 @@ from clew.memory import Architecture
 from clew.memory.architectures.memoryless import Memoryless
 from clew.testing import check_bonus, check_world, memory_laws
 from clew.testing.world_laws import tiles_make_every_image
+from clew.validate import BadInput
 
 
 def world(**changes: Any) -> TinyReproduce:
@@ -99,8 +100,9 @@ def test_tiles(wrong: Tiles, said: str) -> None:
         tiles_make_every_image(world)
 
 
-def test_a_sound_world_breaks_none() -> None:
-    check_world(world())
+@pytest.mark.parametrize("one", [world(), "TinyReproduce"])
+def test_a_sound_world_breaks_none(one: Any) -> None:
+    check_world(one)
 
 
 class Sum(Architecture[Any, Any]):
@@ -173,8 +175,15 @@ def test_bonuses(bonus: Bonus, said: str) -> None:
         check_bonus(bonus)
 
 
-def test_a_sound_bonus_breaks_none() -> None:
-    check_bonus(Paying())
+@pytest.mark.parametrize("one", [Paying(), "e3b"])
+def test_a_sound_bonus_breaks_none(one: Any) -> None:
+    check_bonus(one)
+
+
+@pytest.mark.parametrize(("check", "kind"), [(check_world, "environment"), (check_bonus, "bonus")])
+def test_names_are_known_ones(check: Any, kind: str) -> None:
+    with pytest.raises(BadInput, match=f"unknown {kind} 'nothing'"):
+        check("nothing")
 
 
 def test_no_memory_at_all_is_sound() -> None:

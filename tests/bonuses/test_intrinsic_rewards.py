@@ -116,5 +116,16 @@ def test_a_constant_score_is_not_blown_up(value: float, shape: tuple[int, int]) 
         np.testing.assert_allclose(delivered, value, rtol=1e-5)
 
 
+@pytest.mark.parametrize("value", [np.inf, 1e30])
+def test_after_a_score_without_bounds_nothing_is_delivered(value: float) -> None:
+    """Clipped, it would look like any other: NaN makes the run one that diverged."""
+    state, told = begin(Told()), np.arange(64.0).reshape(16, 4)
+    state, _, delivered = intrinsic_rewards(state, Told(), telling(told))
+    assert np.isfinite(delivered).all()
+    for one in (np.where(told == 5, value, told), told):
+        state, _, delivered = intrinsic_rewards(state, Told(), telling(one))
+        assert np.isnan(delivered).all()
+
+
 def test_bonuses_see_nothing_of_rewards() -> None:
     assert Transitions._fields == ("obs", "first", "action", "next_obs", "ended", "following")

@@ -98,6 +98,18 @@ def test_one_arm(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_steps_that_no_whole_period_takes_are_mentioned(tmp_path: Path) -> None:
+    words = ["TinyReproduce", "--reward", "dense", "--architecture", "GRU", "--dry-run"]
+    words += ["--seeds", "1", "--store", str(tmp_path / "new"), "--steps"]
+    told = " ".join(called("train", *words, "150000").out.split())
+    assert (
+        "caution: of steps=150,000 a run trains 81,920, as whole periods (eval_every × envs × "
+        "steps of the settings) of 81,920; steps=163840 would be 2 of them"
+    ) in told
+    for steps in ("163840", "10000000"):
+        assert "caution" not in called("train", *words, steps).out
+
+
 def test_the_sentences() -> None:
     task = TaskForecast("x", 60, 12, 2, 46, 1, 1, 3_700_000, 240.0, 12_000_000)
     found = Forecast([task], "cpu", "cpu", 2, 12, True, 900)

@@ -129,6 +129,49 @@ class Odd(Recall):
             raise RuntimeError("I stay")
 
 
+class Lies(gymnasium.Env[Any, Any]):
+    """Returns what its space does not have, or in another way than Gymnasium's do; after a step."""
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, what: str, after: int = 1) -> None:
+        self.what, self.after = what, after
+        self.observation_space, self.good, self.bad = {
+            "number": (spaces.Discrete(4, start=1), 4, 7),
+            "numbers": (spaces.MultiDiscrete([2, 3]), [1, 2], [0, 3]),
+            "bits": (spaces.MultiBinary(2), [0, 1], [2, 0]),
+            "pixels": (spaces.Box(0, 9, (2, 2), np.int64), [[0, 9]] * 2, [[0, 0], [0, -1]]),
+            "part": (PARTS, {"a": 1, "b": [0.5]}, {"a": 3, "b": [0.5]}),
+            "missing": (PARTS, {"a": 1, "b": [0.5]}, {"a": 1}),
+            "none": (PARTS, {"a": 1, "b": [0.5]}, 1),
+            "shape": (PARTS, {"a": 1, "b": [0.5]}, {"a": 1, "b": [0.5, 0.5]}),
+            "far": (PARTS, {"a": 1, "b": [0.5]}, {"a": 1, "b": [5e4]}),
+            "near": (PARTS, {"a": 1, "b": [0.5]}, {"a": 1, "b": [1.000001]}),
+            "old": (spaces.Discrete(2), 1, 1),
+        }[what]
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.t = 0
+        old = self.what == "old" and self.after == 0
+        return self._observed() if old else (self._observed(), {})
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        ended = self.t >= 5
+        if self.what == "old":
+            return self._observed(), 0.0, ended, {}
+        return self._observed(), 0.0, ended, False, {"success": True}
+
+    def _observed(self) -> Any:
+        shown = self.bad if self.t >= self.after else self.good
+        if not isinstance(shown, dict):
+            return np.array(shown, self.observation_space.dtype)
+        return {key: np.array(part, PARTS[key].dtype) for key, part in shown.items()}
+
+
+PARTS = spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Box(0, 1, (1,), np.float32)})
+
+
 class Symbols(gymnasium.Env[Any, Any]):
     """A number from 0 to 4, which the action adds to."""
 
@@ -161,6 +204,10 @@ def crashes() -> gymnasium.Env[Any, Any]:
 
 def odd(**options: Any) -> gymnasium.Env[Any, Any]:
     return Odd(**options)
+
+
+def lies(what: str, after: int = 1) -> gymnasium.Env[Any, Any]:
+    return Lies(what, after)
 
 
 def symbols() -> gymnasium.Env[Any, Any]:

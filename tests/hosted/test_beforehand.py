@@ -190,3 +190,28 @@ def test_a_limit_that_its_class_has_and_the_modules_of_its_base_classes() -> Non
     recipe = Recipe(f"{HERE}:walk")
     assert recipe.limited(gymnasium.Wrapper(Limited())).max_episode_steps == 7
     assert set(recipe.modules(Limited())) == {HERE, __name__}
+
+
+def test_floats_far_outside_their_space_are_mentioned() -> None:
+    """By a caution: many environments do not know the bounds of theirs."""
+    for what, options, doubt in (
+        (
+            "far",
+            {},
+            "lies returned 50000.0 in the observation under 'b', where Box(1,) of float32 ",
+        ),
+        ("far", {"obs_scale": 5e4}, ""),
+        ("far", {"keys": ["a"]}, ""),
+        ("near", {}, ""),
+        ("number", {}, ""),  # which is refused where it is trained
+    ):
+        env = hosted(f"{HERE}:lies", max_episode_steps=9, what=what, **options)
+        assert (doubt in env.doubt) if doubt else (env.doubt == "")
+    block = {"environment": f"{HERE}:lies", "environment_options": {"what": "far"}}
+    block["environment_options"] |= {"max_episode_steps": 9}
+    (said,) = doubts(parse_suite(declared(**block), "x"))
+    assert said.startswith(f"caution: {HERE}:lies returned 50000.0")
+    assert said.endswith(
+        "has 0.0 to 1.0; networks see floats as they are, so correct the space, "
+        "or state obs_scale, by which they are divided"
+    )

@@ -123,6 +123,62 @@ def test_an_error_of_the_environment_says_where(
     copies.close()
 
 
+LIES = {
+    "number": r"returned 7 in the observation, where Discrete\(4, start=1\) has 1 to 4; correct it",
+    "numbers": r"returned 3 in the observation, where MultiDiscrete\(\[2 3\]\) has 0 to 2; ",
+    "bits": r"returned 2 in the observation, where MultiBinary\(2\) has 0 to 1; ",
+    "pixels": r"returned -1 in the observation, where Box\(2, 2\) of int64 has 0 to 9; ",
+    "part": r"returned 3 in the observation under 'a', where Discrete\(3\) has 0 to 2; ",
+    "missing": "could not (reset|step): the observation has no key 'b'; the space has it$",
+    "none": "could not (reset|step): the observation is ndarray, the space says Dict$",
+    "shape": r"the observation under 'b' has shape \(2,\), the space says \(1,\)$",
+    "old": "(step returned 4 values|reset returned something else); gymnasium's returns ",
+}
+SOME = ("number", "shape", "old")
+
+
+@pytest.mark.filterwarnings("ignore:.*ERROR")
+@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize(
+    ("what", "vector"), [*((what, "sync") for what in LIES), *((what, "async") for what in SOME)]
+)
+def test_what_the_space_does_not_have_is_refused(what: str, vector: str, after: int) -> None:
+    env = hosted(f"{HERE}:lies", max_episode_steps=9, what=what, after=after, vector=vector)
+    copies = Copies(env, 2)
+
+    def play() -> None:
+        copies.reset([0, 1])
+        copies.step(np.zeros(2, int))
+
+    with pytest.raises(EnvironmentFailed, match=f"^{HERE}:lies .*{LIES[what]}"):
+        play()
+    copies.close()
+
+
+def test_after_the_first_episode_nothing_is_looked_at() -> None:
+    """It would cost a tenth of the speed of an environment with pictures."""
+    copies = Copies(hosted(f"{HERE}:lies", max_episode_steps=9, what="number", after=9), 1)
+    copies.reset([0])
+    for _ in range(5):
+        assert copies._looks
+        copies.step(np.zeros(1, int))
+    assert not copies._looks
+    assert not copies._vector.envs[0]._looks  # type: ignore[attr-defined]
+    copies.close()
+
+
+def test_a_part_that_nobody_sees_may_be_anything() -> None:
+    for keys, fails in ((["b"], False), (["a"], True)):
+        env = hosted(f"{HERE}:lies", max_episode_steps=9, what="part", after=0, keys=keys)
+        copies = Copies(env, 1)
+        if fails:
+            with pytest.raises(EnvironmentFailed, match="returned 3"):
+                copies.reset([0])
+        else:
+            copies.reset([0])
+        copies.close()
+
+
 def test_an_interrupt_is_no_error_of_the_environment() -> None:
     copies = Copies(hosted(f"{HERE}:odd", max_episode_steps=9, what="raises", value="ends"), 1)
     copies.reset([0])

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.envs.hosted.spaces import action_layout, observation_layout
+from clew.envs.hosted.spaces import action_layout, misshapen, observation_layout, outside
 from clew.validate import BadInput
 
 PIXELS = spaces.Box(0, 255, (40, 50, 3), np.uint8)
@@ -65,6 +65,14 @@ def by_hand(space: spaces.Space[Any], sample: Any) -> np.ndarray:
     if space.dtype == np.int64 and space.high.max() < 2**62:
         return sample.reshape(-1) / 7
     return sample.reshape(-1)
+
+
+@pytest.mark.parametrize("space", [space for space, *_ in CASES], ids=str)
+def test_no_sample_of_a_space_is_outside_of_it(space: spaces.Space[Any]) -> None:
+    samples, batch = batched(space, 20)
+    assert not any(misshapen(space, sample) for sample in samples)
+    assert not outside(space, batch)
+    assert not outside(space, batch, floats=True)
 
 
 @pytest.mark.parametrize(("space", "shape", "scale"), CASES, ids=lambda x: str(x)[:40])

@@ -295,7 +295,7 @@ def test_from_a_suite_to_the_report(tmp_path: Path, trained: list[Any]) -> None:
             assert opened.width == panels * (WIDTH + 2 * BORDER)
     for words, said in (
         ((), f"unless you name its module, --module {HERE}; by hand: clew classify {HERE}:recall"),
-        (("--module", HERE), "depends on something else, such as the time or the past; name more"),
+        (("--module", HERE), "time is part of a state, as what happens depends on it: t"),
     ):
         told = called("report", str(store), *words)
         assert told.code == 0, told

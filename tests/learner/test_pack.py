@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -156,14 +157,22 @@ def test_an_update_ends_when_the_policy_has_moved_too_far(pack: Pack) -> None:
     assert 1 <= counts[1] < 4
 
 
-def test_a_run_that_diverges_is_marked_and_the_others_go_on(pack: Pack, reference: Any) -> None:
-    state = pack.begin()
-    broken = eqx.tree_at(
-        lambda state: state.agent.value.layers[0].weight,
-        state,
-        replace_fn=lambda w: w.at[0, 0, 0].set(jnp.nan),
-    )
-    arrays, records = run(pack, 3, broken)
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (lambda state: state.agent.value.layers[0].weight, jnp.nan),
+        (lambda state: state.bonus.scale.deviations, jnp.inf),
+    ],
+)
+def test_a_run_that_diverges_is_marked_and_the_others_go_on(
+    pack: Pack, reference: Any, where: Callable[[Any], Any], value: float
+) -> None:
+    """By a weight; by a score of its bonus that was infinite."""
+
+    def spoilt(leaf: Any) -> Any:
+        return leaf.at[(0,) * leaf.ndim].set(value)
+
+    arrays, records = run(pack, 3, eqx.tree_at(where, pack.begin(), replace_fn=spoilt))
     assert arrays["diverged"].tolist() == [0, -1]
     for now, before in zip(records, reference[1], strict=True):
         same(one(now, 1), one(before, 1))

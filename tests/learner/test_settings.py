@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import pytest
 
-from clew.learner import Knobs, Pack, Settings
+from clew.learner import Knobs, Pack, Settings, train
 from clew.validate import BadInput
 
 
@@ -63,6 +64,14 @@ def test_knobs(changes: dict[str, Any], words: str) -> None:
         (("TinyReproduce", "dense", "GRU", "e3c"), {}, "unknown bonus 'e3c'"),
         (("TinyReproduce", "dense", "GRU"), {"seeds": []}, "at least one run"),
         (("TinyReproduce", "dense", "GRU"), {"seeds": [-1]}, "seed=-1 is not valid"),
+        (("TinyReproduce", "dense", "GRU"), {"seeds": 0}, "seeds=0 is not valid; it must be a"),
+        (("TinyReproduce", "dense", "GRU"), {"seeds": "3"}, "seed='3' is not valid"),
+        (("TinyReproduce", "dense", "GRU"), {"seeds": [1, 1]}, "seeds=[1, 1] is not valid; it has"),
+        (
+            (3, "dense", "GRU"),
+            {},
+            "env is of type int, and must be a name or what",
+        ),
         (
             ("MiniGrid-MemoryS13", "sparse", "GRU"),
             {"settings": Settings(encoder="cnn")},
@@ -84,6 +93,22 @@ def test_packs(arguments: Any, rest: dict[str, Any], words: str) -> None:
     with pytest.raises(BadInput) as caught:
         Pack.of(*arguments, **rest)
     assert words in str(caught.value)
+
+
+def test_a_number_of_seeds_counts_them() -> None:
+    assert Pack.of("TinyReproduce", "dense", "GRU", seeds=3).runs.seed.tolist() == [0, 1, 2]
+
+
+def test_a_gymnasium_environment_is_named() -> None:
+    env: Any = gymnasium.make("CartPole-v1")
+    with pytest.raises(BadInput, match='is named "gymnasium:CartPole-v1", or "module:f'):
+        Pack.of(env, "native", "GRU")
+
+
+def test_a_name_is_no_pack() -> None:
+    name: Any = "TinyReproduce"
+    with pytest.raises(BadInput, match="pack is of type str, and must be a Pack of"):
+        train(name, 1000)
 
 
 def test_the_defaults_are_the_papers_shared_table() -> None:

@@ -21,8 +21,21 @@ from clew.machines.deciding.classify import summary
 from clew.machines.deciding.examine import examine
 from clew.machines.formats import parse_pomdp, write
 from clew.machines.model.reward_machine import RewardMachine
-from clew.machines.worlds.library.cue import cue_machine
 from clew.validate import BadInput
+from tests.machines.known_machines import cue_machine
+
+
+def test_a_name_is_no_pomdp() -> None:
+    name: Any = "TMaze"
+    with pytest.raises(BadInput, match=r"pomdp is of type str, and must be a Pomdp: write cl"):
+        classify(name)
+
+
+def test_fractions_are_written_out_where_they_are_short(capsys: Any) -> None:
+    for name, values in (("CheeseMaze", ["≈ 3.48621"]), ("Cue", ["9801/10000", "24651/40000"])):
+        command.classify(name)
+        told = " ".join(capsys.readouterr().out.split())
+        assert all(value in told for value in values), told
 
 
 @pytest.mark.parametrize("name", gallery.names())

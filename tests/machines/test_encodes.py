@@ -14,7 +14,8 @@ from clew.machines.deciding.encodes import encodes, reward_mismatches
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.spaces import spaces
 from clew.machines.deciding.structure import admits
-from clew.machines.model.belief import close, filter_machine
+from clew.machines.model.belief import close
+from tests.machines.known_machines import cue_machine, filter_machine
 from tests.machines.playing import controllers_on, machines_on, returns
 from tests.machines.tiny import tiny_pomdps
 
@@ -83,8 +84,6 @@ def test_it_works_where_posteriors_are_not_finite() -> None:
 
 def test_reproduction_step_by_step_is_another_question() -> None:
     """A machine that pays later what the POMDP pays now encodes it all the same."""
-    from clew.machines.worlds.library.cue import cue_machine
-
     product = cue_machine(gallery.make("Cue"))
     assert encodes(product)
     found = list(reward_mismatches(product))

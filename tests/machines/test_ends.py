@@ -24,10 +24,11 @@ from clew.machines.deciding.potential import potential_sparsity
 from clew.machines.deciding.spaces import spaces
 from clew.machines.deciding.structure import admits
 from clew.machines.deciding.witness import fork
-from clew.machines.model.belief import close, filter_machine
+from clew.machines.model.belief import close
 from clew.machines.model.ends import ENDS, with_end
 from clew.machines.model.reward_machine import Edge
 from clew.validate import BadInput
+from tests.machines.known_machines import filter_machine
 from tests.machines.playing import controllers_on, machines_on, returns
 from tests.machines.test_brute_force import run
 from tests.machines.tiny import tiny_pomdps

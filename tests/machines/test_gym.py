@@ -126,6 +126,19 @@ def test_a_coin_that_cannot_be_enumerated_is_walked_over_many_seeds(how: str, wh
     assert "more often than 2.3% of the time is missed with a chance of less than 1 in 100" in note
 
 
+def test_so_few_seeds_show_nothing() -> None:
+    """With 4 seeds, ln(100)/4 is more than all of the time."""
+    for seeds, said in ((4, "so few say nothing of what they may have missed"), (5, "than 92.1%")):
+        (note,) = (note for note in from_env(TMaze(), seeds=seeds).notes if "seeds" in note)
+        assert said in note
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Blackjack-v1"])
+def test_what_is_refused_is_called_as_it_was_typed(name: str) -> None:
+    with pytest.raises(BadInput, match=f"^{name} begins in more ways than 1,000 seeds show"):
+        from_env(f"gymnasium:{name}")
+
+
 def test_slippery_ice_is_read_off_its_table_and_walked_alike() -> None:
     """The same by two ways: the table `P`, and every comparison of a uniform number a fork."""
     table = from_env("gymnasium:FrozenLake-v1")

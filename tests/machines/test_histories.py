@@ -21,8 +21,8 @@ from clew.machines.draw import draw_histories
 from clew.machines.model.ends import with_end
 from clew.machines.model.pomdp import Pomdp
 from clew.validate import BadInput
+from tests.machines.known_machines import cue_machine
 from tests.machines.test_gym import TMaze
-from tests.machines.test_paper import cue_machine
 
 
 def law(pomdp: Pomdp, history: tuple[int, ...], action: int) -> dict[tuple, Fraction]:

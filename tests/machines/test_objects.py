@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, gallery, with_latent_machine
-from clew.machines.deciding.encodes import encodes
+from clew.machines import Labelling, Pomdp, PomdpRM, RewardMachine, gallery
+from clew.machines.deciding.profile import marginal
 from clew.machines.exact.numbers import exact_text, meant_by, rational, simplest
-from clew.machines.model.belief import close, filter_machine
+from clew.machines.model.belief import close
 from clew.machines.model.reward_machine import check_propositions
 from clew.validate import BadInput
 
@@ -126,23 +127,19 @@ def test_a_misspelt_proposition_is_noticed() -> None:
         check_propositions(RewardMachine.build([("u", ["ende"], "u", 1)]), labelling)
 
 
-def test_a_reward_over_traces_becomes_a_state() -> None:
-    """It pays for every second visit of y: the parity is hidden in the latent machine."""
-    plain = two_states(r=lambda s, a, after: 0)
-    parity = RewardMachine.build(
-        [("even", ["y"], "odd", 0), ("odd", ["y"], "even", 1)], name="parity"
+@pytest.mark.parametrize(("one", "two"), [(1, "1"), (True, 1), ((1,), "(1,)")])
+def test_values_of_a_variable_that_print_alike_are_two(one: Hashable, two: Hashable) -> None:
+    """The first observation tells x from y for good."""
+    pomdp = two_states(
+        observations=["x", "y"],
+        omega=lambda s: s,
+        p=lambda s, a: s,
+        mu={"x": "1/2", "y": "1/2"},
+        variables={"v": lambda s: one if s == "x" else two},
     )
-    pomdp = with_latent_machine(plain, parity, lambda s, a, after: ["y"] if after == "y" else [])
-    assert len(pomdp.states) == 4
-    assert set(pomdp.variables["machine"]) == {"even", "odd"}
-    for s, rows in enumerate(pomdp.steps):
-        for branch in rows[0]:
-            turned = pomdp.variables["machine"][s] != pomdp.variables["machine"][branch.state]
-            came_back = pomdp.variables["machine"][branch.state] == "even"
-            assert branch.reward == (turned and came_back)
     beliefs = close(pomdp)
-    assert beliefs.finite
-    assert encodes(filter_machine(beliefs))
+    says = [marginal(beliefs, cell, "v") for cell in beliefs.cells]
+    assert len(set(says)) == 2
 
 
 def test_labels_follow_names() -> None:

@@ -24,11 +24,10 @@ from clew.machines.deciding.pairs import Pairs, decide_pairs
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.potential import potential_sparsity
 from clew.machines.deciding.witness import pooling_machine
-from clew.machines.model.belief import Filter, close, filter_machine
+from clew.machines.model.belief import Filter, close
 from clew.machines.model.ends import ENDS, with_end
 from clew.machines.model.pomdp import End
-from clew.machines.worlds.library.cue import cue_machine
-from clew.machines.worlds.library.mystery_cell import goal_machine
+from tests.machines.known_machines import cue_machine, filter_machine, goal_machine
 
 
 def pairs_of(pomdp: Pomdp, end: End = "absorbing") -> Pairs:

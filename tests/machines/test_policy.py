@@ -23,9 +23,9 @@ from clew.machines.deciding.potential import (
 )
 from clew.machines.deciding.spaces import spaces
 from clew.machines.formats import read
-from clew.machines.model.belief import close, filter_machine
+from clew.machines.model.belief import close
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.worlds.library.mystery_cell import goal_machine
+from tests.machines.known_machines import filter_machine, goal_machine
 from tests.machines.playing import controllers_on, returns
 from tests.machines.tiny import tiny_pomdps
 

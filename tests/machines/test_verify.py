@@ -26,7 +26,7 @@ from clew.machines.deciding.pairs import decide_pairs
 from clew.machines.deciding.perfect import perfect
 from clew.machines.deciding.structure import admits
 from clew.machines.model.belief import close
-from clew.machines.worlds.library.cue import cue_machine
+from tests.machines.known_machines import cue_machine
 
 ONE = Fraction(1)
 

@@ -107,8 +107,13 @@ class RunningStd(NamedTuple):
 
     @property
     def divisor(self) -> Float[Array, "*shape"]:
-        """The deviation, or 1 while all scores are the same but for rounding."""
-        return jnp.where(self.std > 1e-5 * jnp.abs(self.mean), self.std, 1.0)
+        """The deviation, or 1 while all scores are the same but for rounding.
+
+        NaN once a score was infinite, or so large that its square is: the run is then recorded as
+        diverged.
+        """
+        divisor = jnp.where(self.std > 1e-5 * jnp.abs(self.mean), self.std, 1.0)
+        return jnp.where(jnp.isfinite(self.std), divisor, jnp.nan)
 
 
 class BonusState(NamedTuple):

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 SEEDS, EQUIVALENT_SEEDS = 3, 5
 """As in `clew.analysis.stats.effects`, without importing the analysis."""
 ALONE = "these runs alone give no answer"
+LOST = 0.05
+"""Of a run's steps, what is not trained without a word: periods are whole."""
 
 
 def doubts(suite: Suite) -> list[str]:
-    """Environments in which success may be out of reach."""
-    environments = {(run.environment, repr(run.env)): run.env for run in suite.runs()}
-    told = (getattr(env, "doubt", "") for env in environments.values())
+    """Environments in which success may be out of reach, and steps that are not trained."""
+    runs = suite.runs()
+    environments = {(run.environment, repr(run.env)): run.env for run in runs}
+    told = [getattr(env, "doubt", "") for env in environments.values()]
+    budgets = dict.fromkeys((run.steps, run.settings.period) for run in runs)
+    told += [_rounded(steps, period) for steps, period in budgets]
     return [f"caution: {each}" for each in told if each]
 
 
@@ -43,3 +48,15 @@ def why_no_answer(suite: Suite) -> str:
             f"{EQUIVALENT_SEEDS} to show that it does not matter; here are {max(pairs)}"
         )
     return ""
+
+
+def _rounded(steps: int, period: int) -> str:
+    """What becomes of a run's steps; empty if nearly all are trained."""
+    periods, left = divmod(steps, period)
+    if left <= LOST * steps:
+        return ""
+    return (
+        f"of steps={steps:,} a run trains {steps - left:,}, as whole periods (eval_every × envs × "
+        f"steps of the settings) of {period:,}; steps={period * (periods + 1)} would be "
+        f"{periods + 1} of them"
+    )

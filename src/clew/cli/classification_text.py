@@ -27,6 +27,8 @@ ENCODES = "encodes it (pays the same return under every policy)"
 PERFECT = "perfect (it keeps all that matters for what comes next)"
 IMPERFECT = "not perfect (it forgets something that matters for what comes next)"
 SPARSE = "The reward is structurally SPARSE"
+SHORT = 16
+"""Characters of a fraction that is written out."""
 EFFECTS = {
     "null": "NULL, it changes nothing that matters",
     "equalise": "EQUALISE, it brings memories closer together",
@@ -213,4 +215,4 @@ def _states(count: int) -> str:
 def _number(value: Fraction) -> str:
     """Exactly, if it is short; `--json` has all of it."""
     exact = exact_text(value)
-    return exact if len(exact) <= 24 else f"≈ {float(value):.6g}"
+    return exact if len(exact) <= SHORT else f"≈ {float(value):.6g}"

@@ -10,13 +10,14 @@ several runs at a time.
 
 from __future__ import annotations
 
+import abc
 import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -52,49 +53,44 @@ GPU: CompilerOptions = {
 }
 
 
-class Executor(Protocol):
+class Executor(abc.ABC):
     """How a pack is trained."""
 
     def begin(self, program: Program, runs: RunParams) -> TrainState:
         """Every run before its first step."""
-        ...
-
-    def prepare(self, program: Program, runs: RunParams) -> TrainState:
-        """The same, and `advance` compiled."""
-        ...
-
-    def advance(
-        self, program: Program, runs: RunParams, state: TrainState
-    ) -> tuple[TrainState, EvalPeriod]:
-        """One evaluation period of every run. `state` is donated: do not use it afterwards."""
-        ...
-
-    def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
-        """Compile `advance` without running it."""
-        ...
-
-    def ahead(self, program: Program, runs: RunParams) -> Callable[[], None] | None:
-        """Compiles what `prepare` would, in a thread while another pack trains; None if it should
-        not be done."""
-        ...
-
-    def close(self) -> None:
-        """Let go of whatever it holds besides the state."""
-        ...
-
-
-class Vmapped:
-    """One program, vmapped over runs."""
-
-    def begin(self, program: Program, runs: RunParams) -> TrainState:
-        """Every run before its first step."""
-        return _init_vmapped()(program, runs)
+        return run_by_run(init_one(program), runs)
 
     def prepare(self, program: Program, runs: RunParams) -> TrainState:
         """The same, and `advance` compiled."""
         state = self.begin(program, runs)
         self.compile(program, runs, state)
         return state
+
+    @abc.abstractmethod
+    def advance(
+        self, program: Program, runs: RunParams, state: TrainState
+    ) -> tuple[TrainState, EvalPeriod]:
+        """One evaluation period of every run. `state` is donated: do not use it afterwards."""
+
+    @abc.abstractmethod
+    def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
+        """Compile `advance` without running it."""
+
+    def ahead(self, program: Program, runs: RunParams) -> Callable[[], None] | None:
+        """Compiles what `prepare` would, in a thread while another pack trains; None if it should
+        not be done, as where all cores are busy."""
+        return None
+
+    def close(self) -> None:  # noqa: B027 (most hold nothing)
+        """Let go of whatever it holds besides the state."""
+
+
+class Vmapped(Executor):
+    """One program, vmapped over runs."""
+
+    def begin(self, program: Program, runs: RunParams) -> TrainState:
+        """Every run before its first step."""
+        return _init_vmapped()(program, runs)
 
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
@@ -118,24 +114,15 @@ class Vmapped:
 
         return None if description(program) is None else compiler
 
-    def close(self) -> None:
-        """It holds nothing."""
 
-
-class PerCore:
+class PerCore(Executor):
     """The program of one run, called for as many runs at a time as there are threads."""
-
-    def begin(self, program: Program, runs: RunParams) -> TrainState:
-        """Every run before its first step."""
-        return run_by_run(init_one(program), runs)
 
     def prepare(self, program: Program, runs: RunParams) -> TrainState:
         """`begin`, while another thread compiles `advance`; not where code is foreign, which may
         not be made for that."""
         if description(program) is None:
-            state = self.begin(program, runs)
-            self.compile(program, runs, state)
-            return state
+            return super().prepare(program, runs)
         with ThreadPoolExecutor(1) as other:
             compiling = other.submit(_train_one, program)
             state = self.begin(program, runs)
@@ -151,12 +138,6 @@ class PerCore:
     def compile(self, program: Program, runs: RunParams, state: TrainState) -> None:
         """Compile `advance` without running it."""
         _train_one(program)
-
-    def ahead(self, program: Program, runs: RunParams) -> None:
-        """The cores are busy."""
-
-    def close(self) -> None:
-        """It holds nothing."""
 
 
 def default_executor() -> Executor:

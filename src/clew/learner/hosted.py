@@ -20,7 +20,7 @@ from clew.envs import priced
 from clew.envs.hosted.copies import Copies, require_keys
 from clew.learner.agent import MemoryState
 from clew.learner.evaluate import Evaluation
-from clew.learner.execution import cpu_options, gpu_options, init_one, run_by_run, run_shapes
+from clew.learner.execution import Executor, cpu_options, gpu_options, run_by_run, run_shapes
 from clew.learner.host_actor import (
     HostActor,
     compiled_choose,
@@ -51,7 +51,7 @@ TRAINING, EVALUATION = 0, 1
 """Streams of seeds."""
 
 
-class Hosted:
+class Hosted(Executor):
     """One run after another on every core, each with environments of its own on the host.
 
     The environments of all runs share Python's one lock; while a run learns, the others step.
@@ -59,16 +59,6 @@ class Hosted:
 
     def __init__(self) -> None:
         self._live: dict[int, LiveRun] = {}
-
-    def begin(self, program: Program, runs: RunParams) -> TrainState:
-        """Every run before its first step."""
-        return run_by_run(init_one(program), runs)
-
-    def prepare(self, program: Program, runs: RunParams) -> TrainState:
-        """The same, and `advance` compiled."""
-        state = self.begin(program, runs)
-        self.compile(program, runs, state)
-        return state
 
     def advance(
         self, program: Program, runs: RunParams, state: TrainState
@@ -84,9 +74,6 @@ class Hosted:
         compiled_choose(program, program.settings.eval_episodes)
         _begin_rollout(program)
         _learn(program)
-
-    def ahead(self, program: Program, runs: RunParams) -> None:
-        """The cores are busy stepping environments."""
 
     def close(self) -> None:
         """End all environments."""

@@ -15,7 +15,7 @@ from clew.learner.execution import Executor, default_executor
 from clew.learner.program import Options, Program, RunParams
 from clew.learner.run import EvalPeriod, TrainState, init
 from clew.learner.settings import Knobs, Settings
-from clew.validate import BadInput
+from clew.validate import BadInput, whole_number
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,22 +41,26 @@ class Pack:
         architecture: str,
         bonus: str | Bonus = "none",
         *,
-        seeds: Iterable[int] = (0,),
+        seeds: int | Iterable[int] = (0,),
         knobs: Knobs | None = None,
         settings: Settings | None = None,
         architecture_options: Options | None = None,
     ) -> Pack:
-        """One arm, once for every seed."""
+        """One arm, once for every seed; a number of seeds counts them from 0."""
         program = Program.of(env, architecture, bonus, settings, architecture_options)
         if isinstance(program.bonus, OneOf):
             raise BadInput(
                 f"which of {list(program.bonus.names)} pays these runs? Make them with "
                 "Pack.single(program, seed, reward, knobs, bonus) and Pack.join"
             )
-        runs = [cls.single(program, seed, reward, knobs or Knobs()) for seed in seeds]
+        which = seeds if isinstance(seeds, Iterable) else range(whole_number("seeds", seeds, 1))
+        runs = [cls.single(program, seed, reward, knobs or Knobs()) for seed in which]
         if not runs:
             raise BadInput("seeds=[] is not valid; a pack needs at least one run")
-        return cls.join(runs)
+        pack = cls.join(runs)
+        if len(set(found := pack.runs.seed.tolist())) < len(found):
+            raise BadInput(f"seeds={found} is not valid; it has an entry twice")
+        return pack
 
     @classmethod
     def single(

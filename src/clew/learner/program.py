@@ -45,6 +45,14 @@ class Program:
         architecture_options: Options | None = None,
     ) -> Program:
         """Environments and bonuses may be given by name."""
+        if not isinstance(env, str | Environment):
+            spec = getattr(env, "spec", None)
+            name = f"gymnasium:{spec.id}" if spec else "gymnasium:ID"
+            raise BadInput(
+                f"env is of type {type(env).__name__}, and must be a name or what clew.envs.make "
+                f'returns; a Gymnasium environment is named "{name}", or "module:function" for a '
+                "function that returns it"
+            )
         return cls(
             env=envs.make(env) if isinstance(env, str) else env,
             architecture=architecture,

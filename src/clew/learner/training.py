@@ -37,6 +37,11 @@ class Progress(NamedTuple):
 
 def periods_in(pack: Pack, steps: int) -> int:
     """How many periods fit into a budget of environment steps; what is left over is not spent."""
+    if not isinstance(pack, Pack):
+        raise BadInput(
+            f"pack is of type {type(pack).__name__}, and must be a Pack of an environment, a "
+            'reward and an architecture, such as Pack.of("TinyReproduce", "dense", "GRU")'
+        )
     length = pack.program.settings.period
     if whole_number("steps", steps, 1) < length:
         raise BadInput(
@@ -66,7 +71,11 @@ def periods(
 
 
 def train(pack: Pack, steps: int, watch: Callable[[Progress], None] | None = None) -> History:
-    """Train every run of the pack for `steps` environment steps."""
+    """Train every run of the pack for `steps` environment steps, as far as periods are whole.
+
+    A period takes `pack.program.settings.period`; what is left over is not spent.
+    """
+    periods_in(pack, steps)
     history = History(pack.program.settings)
     for progress in periods(pack, steps):
         history.add(progress)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from clew.machines.deciding.potential import greedy, potential_sparsity
     from clew.machines.deciding.profile import profile
     from clew.machines.deciding.structure import admits
-    from clew.machines.model.belief import Filter, close, filter_machine
+    from clew.machines.model.belief import Filter, close
     from clew.machines.model.pomdp import Begin, Branch, Pomdp
     from clew.machines.model.reward_machine import (
         Edge,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         Labelling,
         PomdpRM,
         RewardMachine,
-        with_latent_machine,
     )
     from clew.machines.worlds import from_env
     from clew.machines.worlds.gallery import gallery
@@ -82,7 +81,6 @@ __all__ = [
     "density",
     "encodes",
     "examine",
-    "filter_machine",
     "from_env",
     "gallery",
     "greedy",
@@ -95,5 +93,4 @@ __all__ = [
     "reward_mismatches",
     "size_bound",
     "verify",
-    "with_latent_machine",
 ]

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from clew import bonuses
 from clew.bonuses import Bonus, Transitions
 from clew.envs import Step
 from clew.envs.observations import Observations
@@ -32,14 +33,15 @@ SIGNATURES = {
 }
 
 
-def check_bonus(bonus: Bonus) -> None:
-    """Raise an AssertionError for the first law that the bonus breaks.
+def check_bonus(bonus: str | Bonus) -> None:
+    """Raise an AssertionError for the first law that the bonus, or that of this name, breaks.
 
     Give it small networks, if it has some: it is compiled for two worlds, one with numbered
     observations and one with arrays.
     """
+    made = bonuses.make(bonus) if isinstance(bonus, str) else bonus
     for law in BONUS_LAWS:
-        law(bonus)
+        law(made)
 
 
 def it_sees_observations_and_actions_alone(bonus: Bonus) -> None:

@@ -18,10 +18,11 @@ from clew.testing.asserting import require, require_alike, require_array, requir
 COPIES = 3
 
 
-def check_world(env: Environment) -> None:
-    """Raise an AssertionError for the first law that the world breaks."""
+def check_world(env: str | Environment) -> None:
+    """Raise an AssertionError for the first law that the world, or that of this name, breaks."""
+    world = envs.make(env) if isinstance(env, str) else env
     for law in WORLD_LAWS:
-        law(env)
+        law(world)
 
 
 def shapes_and_types(env: Environment) -> None:

@@ -54,7 +54,8 @@ def train(
         environment: The environment.
         reward: A reward variant of the environment.
         architecture: The architecture of the memory.
-        steps: Environment steps of each run.
+        steps: Environment steps of each run. Whole periods are trained, each of eval_every × envs ×
+            steps of the settings, 81,920 if these are not given; what is left over is not.
         bonus: The exploration bonus.
         seeds: Number of seeds, counted from 0.
         environment_options: Options of the environment, such as view=7.

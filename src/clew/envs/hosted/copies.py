@@ -20,7 +20,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from jaxtyping import Bool, Float, Int
 
 from clew.envs.hosted.recipe import EnvironmentFailed, Info, explained
-from clew.envs.hosted.spaces import Batch
+from clew.envs.hosted.spaces import Batch, outside
 from clew.validate import BadInput, hint, listing
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ INFO = ("is_success", "success")
 """Where an environment says in its `info` whether the episode has succeeded, as is the custom."""
 
 TIMED, LONGEST = 200, 0.5
-"""Steps that are timed for a forecast, and seconds that they may take."""
+"""Random steps for a forecast or a caution, and seconds that they may take."""
 PATIENCE = 2.0
 """Seconds of random episodes in which latents and the success key are looked for."""
 ENOUGH = 100
@@ -69,6 +69,8 @@ class Copies:
         self._stand_still = once and not env.recipe.makes_vectors
         self._return = np.zeros(n)
         self._key = env.success_key
+        self._looks = True
+        """In the first episode, at whole numbers outside their space: afterwards it would cost."""
 
     def reset(self, seeds: Sequence[int]) -> tuple[Batch, Info]:
         """Begin an episode in every copy."""
@@ -76,7 +78,9 @@ class Copies:
         # a vector of the user's own has one seed for all
         seed = list(seeds) if _is_gymnasiums(self._vector) else seeds[0]
         with self._its_own("reset"):
-            return self._vector.reset(seed=seed)  # type: ignore[arg-type]
+            obs, info = self._vector.reset(seed=seed)  # type: ignore[arg-type]
+        self._look(obs)
+        return obs, info
 
     def step(self, actions: Int[np.ndarray, " env"]) -> HostStep:
         """Step every copy, and begin the next episode where one ended."""
@@ -84,8 +88,10 @@ class Copies:
             obs, reward, terminated, truncated, info = self._vector.step(
                 self.env.actions.taken(actions)
             )
+        self._look(obs)
         self._return = self._return + reward
         done = terminated | truncated
+        self._looks = self._looks and not done.any()
         if not done.any():
             return HostStep(obs, obs, reward, terminated, truncated, done, info)
         final = obs
@@ -98,6 +104,10 @@ class Copies:
             with self._its_own("reset"):
                 obs, _ = self._vector.reset(options={"reset_mask": done})
         return HostStep(final, obs, reward, terminated, truncated, success, info)
+
+    def far_outside(self, obs: Batch) -> str:
+        """A float that is far outside of its space; empty if none is."""
+        return outside(self._vector.single_observation_space, obs, self.env.keys_seen, floats=True)
 
     def frame(self) -> np.ndarray:
         """A picture of the first copy, if they are filmed."""
@@ -120,6 +130,13 @@ class Copies:
             if not isinstance(error, (ConnectionError, EOFError)):
                 said = f"{self.env.title} could not close: {explained(error)}"
                 warnings.warn(said, stacklevel=2)
+
+    def _look(self, obs: Batch) -> None:
+        space, keys = self._vector.single_observation_space, self.env.keys_seen
+        if self._looks and (wrong := outside(space, obs, keys)):
+            raise EnvironmentFailed(
+                f"{self.env.title} returned {wrong}; correct it, or its observation_space"
+            )
 
     def _succeeded(self, done: Bool[np.ndarray, " env"], info: Info) -> np.ndarray:
         """By the environment's word, or by the episode's return; see `HostedEnvironment`."""
@@ -171,18 +188,49 @@ class Copies:
 def step_seconds(env: HostedEnvironment) -> float:
     """How long one copy takes for a step, by some random ones."""
     require_keys(env)
-    copy, random = Copies(env, 1), np.random.default_rng(0)
+    copy = Copies(env, 1)
     try:
         copy.reset([0])
-        steps, began, spent = 0, time.perf_counter(), 0.0
-        while steps < TIMED and spent < LONGEST:
-            copy.step(random.integers(len(env.action_names), size=1))
-            steps, spent = steps + 1, time.perf_counter() - began
-        return spent / steps
+        began = time.perf_counter()
+        steps = sum(1 for _ in _some_steps(copy))
+        return (time.perf_counter() - began) / steps
     except EnvironmentFailed as error:
         raise BadInput(str(error)) from error
     finally:
         copy.close()
+
+
+@cache
+def far_outside(env: HostedEnvironment) -> str:
+    """Which float of some random steps is far outside of its space, where nobody says by what it is
+    to be divided."""
+    if env.obs_scale is not None:
+        return ""
+    wrong = ""
+    # an environment that fails is told where it is trained
+    with (
+        suppress(EnvironmentFailed, BadInput),
+        closing(Copies(replace(env, vector="sync"), 1)) as copy,
+    ):
+        wrong = copy.far_outside(copy.reset([0])[0])
+        steps = _some_steps(copy)
+        while not wrong and (step := next(steps, None)):
+            wrong = copy.far_outside(step.final)
+    if not wrong:
+        return ""
+    return (
+        f"{env.title} returned {wrong}; networks see floats as they are, so correct the space, or "
+        "state obs_scale, by which they are divided"
+    )
+
+
+def _some_steps(copy: Copies) -> Iterator[HostStep]:
+    """Random ones of a copy that was reset."""
+    random, began = np.random.default_rng(0), time.perf_counter()
+    for _ in range(TIMED):
+        yield copy.step(random.integers(len(copy.env.action_names), size=1))
+        if time.perf_counter() - began >= LONGEST:
+            return
 
 
 def require_keys(env: HostedEnvironment) -> None:

@@ -83,6 +83,12 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
         return self._seen.layout
 
     @property
+    def keys_seen(self) -> tuple[str, ...]:
+        """Of a Dict observation, those that an agent sees or is given; empty if all are."""
+        given = (self.knowledge_key,) if self.keys and self.knowledge_key else ()
+        return (*self.keys, *given)
+
+    @property
     def facts(self) -> Layout | None:
         """Of what a perfect memory would know, if a key holds it."""
         return self._seen.facts
@@ -169,10 +175,11 @@ class HostedEnvironment(Environment[Array, tuple[()]]):
 
     @property
     def doubt(self) -> str:
-        """Why success may be out of reach, or probes have nothing to ask; empty if all is well."""
-        from clew.envs.hosted.copies import unseen_keys
+        """Why success may be out of reach, networks may see large numbers, or probes have nothing
+        to ask; empty if all is well."""
+        from clew.envs.hosted.copies import far_outside, unseen_keys
 
-        return "; ".join(filter(None, (self._out_of_reach(), unseen_keys(self))))
+        return "; ".join(filter(None, (self._out_of_reach(), far_outside(self), unseen_keys(self))))
 
     def _out_of_reach(self) -> str:
         own, threshold = self._seen.registered, self.threshold

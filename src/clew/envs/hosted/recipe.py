@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from gymnasium.vector.async_vector_env import _async_worker
 from gymnasium.wrappers import TimeLimit
 
 from clew.envs.hosted.host import NoTimeLimit, host
+from clew.envs.hosted.spaces import misshapen
 from clew.validate import BadInput, error_place, error_words, hint
 
 T = TypeVar("T")
@@ -31,6 +33,8 @@ LIMITS = ("_max_episode_steps", "max_episode_steps", "max_steps", "max_episode_l
 that of Gymnasium's `TimeLimit`."""
 NOT_ITS_OWN = {"", "gymnasium", "clew", *sys.stdlib_module_names}
 """Packages whose code is no environment's own."""
+TAKEN_BY = ("clew", "gymnasium")
+"""Packages that take apart what an environment returns."""
 Env = gymnasium.Env[Any, Any]
 Info = Mapping[str, Any]
 """What an environment says beside an observation: whatever its authors like."""
@@ -152,6 +156,51 @@ class Recipe:
             raise _not_made(self.name, error) from error
 
 
+class Checked(gymnasium.Wrapper):
+    """Says in words what a vector could not take; its first episode is looked at, and no more."""
+
+    _looks = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[object, dict[str, object]]:
+        """Begin an episode."""
+        try:
+            obs, info = self.env.reset(seed=seed, options=options)
+        except (TypeError, ValueError) as error:
+            _say_what_came(error, "reset", "2 (observation, info)")
+            raise
+        self._look(obs)
+        return obs, info
+
+    def step(self, action: object) -> tuple[object, SupportsFloat, bool, bool, dict[str, object]]:
+        """Take a step."""
+        try:
+            obs, reward, terminated, truncated, info = self.env.step(action)
+        except (TypeError, ValueError) as error:
+            _say_what_came(error, "step", "5 (observation, reward, terminated, truncated, info)")
+            raise
+        if self._looks:
+            self._look(obs)
+            self._looks = not (terminated or truncated)
+        return obs, reward, terminated, truncated, info
+
+    def _look(self, obs: object) -> None:
+        if self._looks and (wrong := misshapen(self.observation_space, obs)):
+            raise EnvironmentFailed(wrong)
+
+
+def _say_what_came(error: BaseException, what: str, wanted: str) -> None:
+    """Of an environment with another interface: of its values, not of an error in its own code."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    taken_apart = frame.f_globals["__name__"].partition(".")[0] in TAKEN_BY
+    if not taken_apart or not re.search("unpack|iteration over a 0-d", str(error)):
+        return
+    count = re.search(r"got (\d+)", str(error))
+    came = f"{count[1]} values" if count else "something else"
+    raise EnvironmentFailed(f"{what} returned {came}; gymnasium's returns {wanted}") from error
+
+
 class OneEpisode(gymnasium.Wrapper):
     """After the end of its episode it stands still, until it is reset with a seed.
 
@@ -208,7 +257,7 @@ class _Copy:
     """That of the vector."""
 
     def __call__(self) -> Env:
-        made = self.recipe(self.render_mode)
+        made = Checked(self.recipe(self.render_mode))
         made = OneEpisode(made) if self.once else made
         return made if os.getpid() == self.process else InWords(made)
 

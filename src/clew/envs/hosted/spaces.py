@@ -32,6 +32,8 @@ SMALLEST_IMAGE = 36
 CHANNELS = (1, 3, 4)
 MOST_ACTIONS = 1_000
 """Combinations of a MultiDiscrete action, each of which gets a probability of its own."""
+SLACK = 0.1
+"""How far beyond a bound floats may be without a word: of the bound, or of 1 if that is more."""
 OBSERVATIONS = "Box, Discrete, MultiDiscrete, MultiBinary and Dict of these"
 
 
@@ -123,6 +125,62 @@ def space_words(space: Space) -> str:
     if isinstance(space, spaces.Box):
         return f"Box{space.shape} of {space.dtype}"
     return str(space)
+
+
+def misshapen(space: Space, obs: object, what: str = "the observation") -> str:
+    """How the keys and shapes of one observation differ from its space's; empty if they do not."""
+    if not isinstance(space, spaces.Dict):
+        if space.shape is None or (shape := np.shape(obs)) == space.shape:  # type: ignore[arg-type]
+            return ""
+        return f"{what} has shape {shape}, the space says {space.shape}"
+    if not isinstance(obs, Mapping):
+        return f"{what} is {type(obs).__name__}, the space says Dict"
+    for key, part in space.items():
+        if key not in obs:
+            return f"{what} has no key {key!r}; the space has it"
+        if wrong := misshapen(part, obs[key], f"{what} under {key!r}"):
+            return wrong
+    return ""
+
+
+def outside(
+    space: Space,
+    batch: Batch,
+    keys: Sequence[str] = (),
+    floats: bool = False,
+    what: str = "the observation",
+) -> str:
+    """A whole number that its space does not have, or a float far from it; empty if there is none.
+
+    Only parts of a Dict that are in `keys` are looked at; all, if not given.
+    """
+    if isinstance(space, spaces.Dict):
+        told = (
+            outside(space[key], batch[key], (), floats, f"{what} under {key!r}")
+            for key in keys or space
+        )
+        return next(filter(None, told), "")
+    low, high = _bounds(space)
+    if np.issubdtype(space.dtype, np.floating) != floats:
+        return ""
+    found, slack = np.asarray(batch), SLACK if floats else 0
+    with np.errstate(all="ignore"):  # some bounds are the largest floats there are
+        below = found < low - slack * np.maximum(1, np.abs(low))
+        above = found > high + slack * np.maximum(1, np.abs(high))
+    if not (wrong := below | above).any():
+        return ""
+    first = tuple(np.argwhere(wrong)[0])
+    value, least, most = (np.broadcast_to(each, found.shape)[first] for each in (found, low, high))
+    return f"{value} in {what}, where {space_words(space)} has {least} to {most}"
+
+
+def _bounds(space: Space) -> tuple[Any, Any]:
+    """The least and the largest number of a space, or of each of its entries."""
+    if isinstance(space, spaces.Discrete):
+        return space.start, space.start + space.n - 1
+    if isinstance(space, spaces.MultiDiscrete):
+        return space.start, space.start + space.nvec - 1
+    return (space.low, space.high) if isinstance(space, spaces.Box) else (0, 1)
 
 
 def _layout(name: str, space: Space, where: str = "") -> Layout:

@@ -74,6 +74,12 @@ class Classification:
 @uncollected()
 def classify(pomdp: Pomdp, limit: int = POSTERIORS) -> Classification:
     """Answer all questions, and have every certificate verified."""
+    if not isinstance(pomdp, Pomdp):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadInput(
+            f"pomdp is of type {type(pomdp).__name__}, and must be a Pomdp: write "
+            "classify(gallery.make(NAME)), classify(from_env(ENVIRONMENT)) or, for a file, "
+            "classify(formats.read(FILE))"
+        )
     whole_number("limit", limit, 1)
     glimpse = close(pomdp, min(limit, GLIMPSE))
     endless = not glimpse.finite and never_perfect(glimpse) is not None

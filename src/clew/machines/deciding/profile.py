@@ -20,7 +20,7 @@ from clew.machines.model.reward_machine import PomdpRM
 Mask = NDArray[np.bool_]
 """[cell, cell]: whether something holds of two cells of one observation."""
 ALL, LEVEL = "all pairs", "the level"
-Marginal = tuple[tuple[str, Fraction], ...]
+Marginal = frozenset[tuple[Hashable, Fraction]]
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ def profile(pairs: Pairs, best: Optimal, encoder: PomdpRM | None = None) -> Prof
 def marginal(beliefs: Filter, cell: BeliefCell, variable: str) -> Marginal:
     """What a cell says about one variable."""
     values = beliefs.pomdp.variables[variable]
-    weights: dict[str, int] = defaultdict(int)
+    weights: dict[Hashable, int] = defaultdict(int)
     for s, weight in cell.posterior:
-        weights[str(values[s])] += weight
+        weights[isinstance(values[s], bool), values[s]] += weight  # True is not 1
     total = sum(weights.values())
-    return tuple((value, Fraction(w, total)) for value, w in sorted(weights.items()))
+    return frozenset((value, Fraction(w, total)) for value, w in weights.items())
 
 
 def fixed_variables(beliefs: Filter) -> frozenset[str]:

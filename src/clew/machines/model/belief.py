@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from clew.machines.exact.numbers import summed
 from clew.machines.model.pomdp import Branch, Pomdp
-from clew.machines.model.reward_machine import Edge, Label, Labelling, PomdpRM, RewardMachine
 
 Posterior = tuple[tuple[int, int], ...]
 Kind = tuple[int, bool, Fraction]
@@ -145,55 +144,10 @@ def close(pomdp: Pomdp, limit: int = LIMIT) -> Filter:
     return Filter(pomdp, tuple(cells), tuple(rows), start, tuple(parents), seen)
 
 
-def filter_machine(beliefs: Filter) -> PomdpRM:
-    """The filter as a reward machine: it pays the mean reward given what was seen.
-
-    Its states are ι and the cells; the labelling is injective.
-    """
-    pomdp = beliefs.pomdp
-    labelling = Labelling.injective(pomdp)
-    edges: list[dict[Label, Edge]] = [{}]
-    for place, (cell, rows) in enumerate(zip(beliefs.cells, beliefs.rows, strict=True)):
-        edges.append(_edges(place, cell, rows, labelling))
-    for begin, _ in beliefs.start:
-        edges[0] |= edges[1 + begin]
-    machine = RewardMachine(
-        states=("ι", *(describe(pomdp, cell, place) for place, cell in enumerate(beliefs.cells))),
-        edges=tuple(edges),
-        name=f"belief filter of {pomdp.name}",
-    )
-    return PomdpRM(pomdp, labelling, machine)
-
-
-def describe(pomdp: Pomdp, cell: BeliefCell, number: int) -> str:
-    """A name for a cell, in words if it is short."""
-    total = sum(weight for _, weight in cell.posterior)
-    if len(cell.posterior) > 2:
-        return f"b{number}"
-    parts = [
-        f"{pomdp.states[s]}" if w == total else f"{pomdp.states[s]}: {Fraction(w, total)}"
-        for s, w in cell.posterior
-    ]
-    return f"b{number} [{', '.join(parts)}]"
-
-
 def expected(row: BeliefRow, observation: int) -> Fraction:
     """E[r | h, a, o']."""
     paid = [(reward, p) for o, _, reward, p in row.joint if o == observation]
     return sum((r * p for r, p in paid), Fraction(0)) / sum(p for _, p in paid)
-
-
-def _edges(
-    place: int, cell: BeliefCell, rows: Sequence[BeliefRow], labelling: Labelling
-) -> dict[Label, Edge]:
-    # where an episode is over after each of these steps, the next state does not matter
-    return {
-        labelling(cell.observation, action, o): Edge(
-            1 + (place if way.after is None else way.after), expected(row, o)
-        )
-        for action, row in enumerate(rows)
-        for o, way in row.shown().items()
-    }
 
 
 class Stepper:

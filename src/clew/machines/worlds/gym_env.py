@@ -140,15 +140,18 @@ class GymWalker(Walker["Env"]):
             ways = self._every(self.env, reset, SEEDS)
             seen = {(symbol(obs), self.key(env)) for (obs, env), _ in ways}
             plain = [copied(self.env) for _ in range(RESETS)]
+            for seed, env in enumerate(plain, SEEDS):
+                # else all copies would draw the same
+                env.unwrapped._np_random = np.random.default_rng(seed)  # pyright: ignore[reportPrivateUsage]
             if any((symbol(reset(env)), self.key(env)) not in seen for env in plain):
                 if self.draws:
                     raise BadInput(
-                        f"{self.env} begins in more ways than {SEEDS:,} seeds show, because "
+                        f"{_name(self.env)} begins in more ways than {SEEDS:,} seeds show, because "
                         f"{self.why}; only an environment with few states can be decided"
                     )
                 raise BadInput(
-                    f"{self.env} begins in ways that its np_random does not decide; let it draw "
-                    "from self.np_random, or say which seeds to walk (seeds=1000)"
+                    f"{_name(self.env)} begins in ways that its np_random does not decide; let it "
+                    "draw from self.np_random, or say which seeds to walk (seeds=1000)"
                 )
         else:
             some = range(seeds) if isinstance(seeds, int) else seeds
@@ -179,11 +182,15 @@ class GymWalker(Walker["Env"]):
         """What the seeds may have missed, what was left out, and what the names stand for."""
         if self.draws:
             share = math.log(MISSED) / self.draws
-            yield (
-                f"probabilities are from {self.draws:,} seeds, because {self.why}: what happens "
-                f"more often than {share:.1%} of the time is missed with a chance of less than "
-                f"1 in {MISSED}"
+            missed = (
+                "so few say nothing of what they may have missed; take more, such as seeds=1000"
             )
+            if share < 1:
+                missed = (
+                    f"what happens more often than {share:.1%} of the time is missed with a chance "
+                    f"of less than 1 in {MISSED}"
+                )
+            yield f"probabilities are from {self.draws:,} seeds, because {self.why}: {missed}"
         first = self.actions[0]
         if first == f"a{self.taken[0]}" or not isinstance(self.taken[0], int):
             yield f"actions go by the numbers that a step takes, such as {first}"
@@ -263,7 +270,7 @@ def _picture(env: Env) -> np.ndarray:
             raise ValueError(f"render() gave an array of shape {picture.shape}, not [y, x, 3]")
         return picture
     except Exception as error:
-        raise BadInput(f"{env} cannot be drawn ({type(error).__name__}: {error})") from error
+        raise BadInput(f"{_name(env)} cannot be drawn ({type(error).__name__}: {error})") from error
 
 
 def _own_generator(way: tuple[Any, Env]) -> tuple[Any, Env]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
 from clew.machines.worlds.gallery import register
 
 CUES = ("A", "B")
@@ -45,19 +42,3 @@ def cue(gamma: NumberLike = "99/100") -> Pomdp:
         },
         name="cue abstraction of MemoryS13",
     )
-
-
-def cue_machine(pomdp: Pomdp) -> PomdpRM:
-    """The paper's machine with three states: it stores the cue; blind picks earn one half."""
-
-    def holds(o: str, a: str, o2: str) -> Iterator[str]:
-        if o2.startswith("oC"):
-            yield f"see{o2[-1]}"
-        if o2 == "oE":
-            yield f"match{a[-1]}"
-
-    edges = [(f"u{c}", [f"match{d}"], "u_f", int(c == d)) for c in CUES for d in CUES]
-    edges += [("u0", [f"see{c}"], f"u{c}", 0) for c in CUES]
-    edges += [("u0", [f"match{c}"], "u_f", "1/2") for c in CUES]
-    machine = RewardMachine.build(edges, initial="u0", terminal=["u_f"], name="cue machine")
-    return PomdpRM(pomdp, Labelling.of(pomdp, holds), machine)

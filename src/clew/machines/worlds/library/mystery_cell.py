@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clew.machines.exact.numbers import NumberLike
 from clew.machines.model.pomdp import Pomdp
-from clew.machines.model.reward_machine import Labelling, PomdpRM, RewardMachine
 from clew.machines.worlds.gallery import register
 
 
@@ -33,10 +32,3 @@ def mystery_cell(gamma: NumberLike = "99/100") -> Pomdp:
         variables={"trap": lambda s: s.split()[-1], "place": lambda s: s.split()[0]},
         name="one cell of MysteryPath",
     )
-
-
-def goal_machine(pomdp: Pomdp) -> PomdpRM:
-    """The paper's machine with one state: it pays when the goal comes into view."""
-    labelling = Labelling.of(pomdp, lambda o, a, o2: ["G"] if o2 == "oG" else [])
-    machine = RewardMachine.build([("u", ["G"], "u", 1), ("u", [], "u", 0)], name="goal machine")
-    return PomdpRM(pomdp, labelling, machine)
