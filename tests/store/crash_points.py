@@ -40,7 +40,8 @@ def nothing(root: Path) -> None:
 
 
 def failed(root: Path) -> None:
-    Store(root).run(config()).write_failed("why", provenance=PROVENANCE)
+    given = {"provenance": PROVENANCE, "curve": outcome(9)["curve"]}
+    Store(root).run(config()).write_failed("why", **given)
 
 
 def saved(root: Path) -> None:

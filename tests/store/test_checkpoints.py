@@ -153,7 +153,11 @@ def test_sweeping_a_pack(pack: PackFolder) -> None:
     pack.checkpoints.save(1, state(1))
     pack.runs[1].begin()
     for folder in (pack.checkpoints.folder, pack.runs[1].path):
-        (folder / ".tmp-0123-x").write_bytes(b"half")
+        (folder / f".tmp-{pack.name[-8:]}-0123-x").write_bytes(b"half")
+        (folder / ".tmp-0123-x").write_bytes(b"of somebody else")
     assert pack.sweep() == 2
     assert pack.sweep() == 0
+    pack.checkpoints.clear()
+    assert not pack.checkpoints.folder.exists()
+    pack.checkpoints.save(1, state(1))
     assert steps(pack) == [1]

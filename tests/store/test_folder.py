@@ -26,7 +26,7 @@ class Held(Lease):
     """A lease that is lost after so many calls."""
 
     def __init__(self, calls: int = 99) -> None:
-        self.calls = calls
+        self.place, self.calls = Path("held"), calls
 
     def check(self) -> None:
         if self.calls <= 0:

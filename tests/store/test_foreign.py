@@ -74,6 +74,10 @@ CHANGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "no curve": (RESULT, lambda data: {**data, "files": {}}),
     "a file elsewhere": (RESULT, lambda data: {**data, "files": {"../../secret": "0" * 64}}),
     "a file that is a list": (RESULT, lambda data: {**data, "files": {CURVE: []}}),
+    "a checksum that is a path": (
+        RESULT,
+        lambda data: {**data, "files": dict.fromkeys(data["files"], "/../../x")},
+    ),
     "a configuration that is a list": (CONFIG, lambda data: [data]),
     "not a number": (RESULT, lambda data: {**data, "result": {"tail_mean": float("nan")}}),
 }

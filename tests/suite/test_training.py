@@ -16,13 +16,14 @@ import pytest
 import clew
 import clew.suite.training as training
 from clew.cli.training import train_here
-from clew.store import CannotWrite, Store, count, merge, scan
+from clew.store import CannotWrite, RunFolder, Store, count, merge, scan
 from clew.store.leases import Owner
 from clew.suite import PackProgress, plan
 from clew.suite.launchers import WorkerConfig
 from clew.suite.progress import last_published, unfinished
 from clew.validate import BadInput
 from tests.store.faults import failing, nth, watched
+from tests.store.things import outcome
 from tests.suite.declared import PERIOD, PERIODS, tiny
 from tests.suite.trial import results, trained
 
@@ -251,6 +252,42 @@ def test_a_run_of_two_suites_is_trained_once(finished: Path, tmp_path: Path) -> 
     after = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*")}
     assert before.items() <= after.items()
     assert results(tmp_path) == results(finished)
+
+
+@pytest.mark.parametrize("rate", [1e-4, HIGH], ids=["finished", "diverged"])
+@pytest.mark.parametrize("late", [True, False], ids=["its arrays are written", "not yet"])
+def test_a_run_that_another_suite_finishes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: float, late: bool
+) -> None:
+    """On another device, with other bits: that result stays, and the other runs get theirs."""
+    suite, store = tiny(knobs={"learning_rate": [rate]}, seeds=2), Store(tmp_path)
+    first, second = (store.run(run.config) for run in suite.runs())
+    diagnostics, write_provenance = training._diagnostics, RunFolder.write_provenance
+
+    others: list[RunFolder] = [first]
+
+    def finish() -> None:
+        while others:
+            others.pop().write_finished(**outcome())
+
+    def before(planned: Any, history: Any, run: int, last: int | None = None) -> Any:
+        if last is None and not late:
+            finish()
+        return diagnostics(planned, history, run, last)
+
+    def between(run: RunFolder, provenance: Any) -> None:
+        write_provenance(run, provenance)
+        if late and run.name == first.name and "pack" in provenance:
+            finish()
+
+    monkeypatch.setattr(training, "_diagnostics", before)
+    monkeypatch.setattr(RunFolder, "write_provenance", between)
+    assert trained(suite, tmp_path)[0].left == 0
+    assert first.result() == outcome()["result"]
+    np.testing.assert_array_equal(first.curve()["success"], outcome()["curve"]["success"])
+    assert second.status == ("finished" if rate < HIGH else "diverged")
+    assert store.quarantined() == []
+    assert not list(tmp_path.glob("packs/*/*"))
 
 
 @pytest.mark.slow

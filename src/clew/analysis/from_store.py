@@ -17,7 +17,7 @@ from clew.analysis.stats.curves import neighbours, thinned
 from clew.analysis.swept import swept
 from clew.machines.tasks import TaskSpec
 from clew.metrics import tail_mean
-from clew.store import Damaged, RunFolder, RunState, Store, require, scan
+from clew.store import ENDED, Damaged, RunFolder, RunState, Store, require, scan
 from clew.store.arms import (
     ArmName,
     Config,
@@ -150,7 +150,7 @@ def _read(run: RunFolder, row: RunState) -> _ReadRun:
         "status": STATUSES.get(row.status, row.status),
         "reason": row.reason,
     }
-    if row.status not in ("finished", "failed", "diverged"):
+    if row.status not in ENDED:
         return _ReadRun(about, {}, {}, {})
     try:
         provenance = run.provenance()

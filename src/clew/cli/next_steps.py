@@ -9,11 +9,11 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from clew.plugins import FLAG, modules_in_use
+from clew.store.state import ENDED
 
 typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 """The command and its arguments, as somebody typed them; empty if Python called it."""
 RETRY = "--retry"
-ENDED = {"finished", "failed", "diverged"}
 
 
 def next_steps(
@@ -21,7 +21,7 @@ def next_steps(
 ) -> list[str]:
     """A line or two, for runs counted by status. `demo` makes the report itself."""
     said = [f"stopped early: {stopped}"] if stopped else []
-    if counts.keys() - ENDED:
+    if counts.keys() - {*ENDED}:
         return [*said, f"to go on: {command_again()}"]
     where = shown(store)
     if counts.keys() & {"failed", "diverged"}:

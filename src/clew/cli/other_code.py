@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clew.cli.next_steps import shown
-from clew.store import RunState, Store, scan
+from clew.store import ENDED, RunState, Store, scan
 from clew.store.arms import name_arms, names_an_arm
 from clew.store.code import known_provenance, mixed, versions
 
 if TYPE_CHECKING:
     from clew.suite import Suite
-
-ENDED = ("finished", "failed", "diverged")
 
 
 def mixed_code(store: Store, rows: Sequence[RunState]) -> list[str]:

@@ -25,7 +25,7 @@ from clew.cli.output import (
 )
 from clew.cli.progress import ProgressBars
 from clew.learner.program_cache import use_program_cache
-from clew.store import Store, count, scan
+from clew.store import ENDED, Store, count, scan
 from clew.store.planned import keep_planned
 from clew.suite import PackProgress, Stop, plan, work
 from clew.suite.ahead import compiles_ahead
@@ -118,7 +118,7 @@ def exit_code(counts: dict[str, int], failures: Sequence[str]) -> int:
     """For runs counted by status, and the workers that failed."""
     if failures:
         return EXIT_WORKER
-    if counts.keys() - {"finished", "failed", "diverged"}:
+    if counts.keys() - {*ENDED}:
         return EXIT_LEFT
     return EXIT_FAILED if counts.keys() - {"finished"} else 0
 

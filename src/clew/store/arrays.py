@@ -14,7 +14,7 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -57,9 +57,17 @@ def write_arrays(
     path: Path, header: Header, arrays: Arrays, about: JsonObject | None = None
 ) -> str:
     """Write named arrays, and return the file's digest."""
-    checked, digest = _checked(arrays), []
-    atomic.write(path, lambda file: digest.append(_fill(file, header, checked, about)))
+    fill, digest = filling(header, arrays, about), []
+    atomic.write(path, lambda file: digest.append(fill(file)))
     return digest[0]
+
+
+def filling(
+    header: Header, arrays: Arrays, about: JsonObject | None = None
+) -> Callable[[IO[bytes]], str]:
+    """What fills a file with named arrays, and returns its digest."""
+    checked = _checked(arrays)
+    return lambda file: _fill(file, header, checked, about)
 
 
 def read_arrays(

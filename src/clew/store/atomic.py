@@ -12,12 +12,14 @@ import io
 import os
 import secrets
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO
 
-from clew.store.errors import CannotWrite
+from clew.store.errors import CannotWrite, stamp
 
 TEMPORARY = ".tmp-"
+_SIGNATURE = ContextVar("_SIGNATURE", default="")
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 Fill = Callable[[IO[bytes]], object]
@@ -30,14 +32,15 @@ def write(path: Path, fill: Fill, *, overwrite: bool = True) -> None:
     """
     with explain_errors(path):
         make_folder(path.parent)
-        temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
+        unique = f"{_SIGNATURE.get()}{secrets.token_hex(6)}"
+        temporary = path.with_name(f"{TEMPORARY}{unique}-{path.name}")
         try:
             with _opened(temporary) as file:
                 fill(file)
             if overwrite:
                 os.replace(temporary, path)
             else:
-                _publish_new(temporary, path)
+                publish_new(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
@@ -64,18 +67,45 @@ def move(path: Path, target: Path) -> None:
         sync_folder(path.parent)
 
 
-def sweep(folder: Path) -> int:
-    """Remove what interrupted writes left behind; for whoever holds the lease on the folder.
+@contextlib.contextmanager
+def signed(by: str) -> Iterator[None]:
+    """Let the files that are being written bear the name of a lease."""
+    token = _SIGNATURE.set(f"{by}-")
+    try:
+        yield
+    finally:
+        _SIGNATURE.reset(token)
 
-    A writer that is still alive there has lost its lease: its rename fails, and it is told.
+
+def sweep(folder: Path, by: str | None = None) -> int:
+    """Remove what interrupted writes left behind, or only what is signed `by` a lease.
+
+    For whoever holds that lease, or the one on the folder. A writer that is still alive there has
+    lost it: its rename fails, and it is told.
     """
     swept = 0
+    beginning = TEMPORARY if by is None else f"{TEMPORARY}{by}-"
     with explain_errors(folder), contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
-            if name.startswith(TEMPORARY):
+            if name.startswith(beginning):
                 os.unlink(folder / name)
                 swept += 1
     return swept
+
+
+def publish_new(temporary: Path, path: Path) -> None:
+    """Give a file its name, if there is none of that name: a hard link cannot replace anything."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        # Over a network the answer to a link that succeeded may be lost, and the second try fail.
+        if stamp(temporary) != stamp(path):
+            raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _copy_new(temporary, path)
+    os.unlink(temporary)
 
 
 def sync_folder(folder: Path) -> None:
@@ -121,19 +151,14 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         os.close(handle)
 
 
-def _publish_new(temporary: Path, path: Path) -> None:
-    """A hard link cannot replace anything."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        # Over a network the answer to a link that succeeded may be lost, and the second try fail.
-        if os.stat(temporary).st_nlink < 2:
-            raise
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        # no links here: reserve the name, then fill it
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        os.replace(temporary, path)
-        return
-    os.unlink(temporary)
+def _copy_new(temporary: Path, path: Path) -> None:
+    """Where there are no links: whoever creates the file has the name, and fills it in its place.
+
+    Somebody who finds it half written may set it aside; then it is created again.
+    """
+    whole, there = temporary.read_bytes(), None
+    while there != whole:
+        with _opened(path) as file:
+            file.write(whole)
+        with contextlib.suppress(FileNotFoundError):
+            there = path.read_bytes()

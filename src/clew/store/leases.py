@@ -31,6 +31,7 @@ from typing import NamedTuple
 from clew.store import atomic
 from clew.store.documents import at_once
 from clew.store.errors import CannotRead, CannotWrite, LeaseLost
+from clew.store.names import HASH
 from clew.validate import BadInput, positive_number
 
 BEAT, STALE = 10.0, 120.0
@@ -226,16 +227,18 @@ class Lease:
 def writing_under(lease: Lease | None) -> Iterator[None]:
     """Find out about a lost lease before writing, and also if that is why a write fails.
 
-    Who takes over sweeps unfinished files away, so that what was stopped in the middle of a write
-    and goes on later cannot complete it.
+    Who takes over sweeps unfinished files of that lease away, so that what was stopped in the
+    middle of a write and goes on later cannot complete it.
     """
-    if lease is not None:
-        lease.check()
-    try:
+    if lease is None:
         yield
+        return
+    lease.check()
+    try:
+        with atomic.signed(lease.place.name[-HASH:]):
+            yield
     except CannotWrite:
-        if lease is not None:
-            lease.check()
+        lease.check()
         raise
 
 

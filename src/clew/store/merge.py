@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -16,9 +17,9 @@ from clew.store.arrays import read_any
 from clew.store.canonical import canonical
 from clew.store.checkpoints import Checkpoint, checkpoints_in, read_checkpoint
 from clew.store.documents import Header, read_document
-from clew.store.errors import CannotRead, Conflict, Damaged
+from clew.store.errors import CannotRead, Damaged
 from clew.store.run_folder import NOTES, RunFolder, same_arrays
-from clew.store.state import FAILURE, PROVENANCE, RESULT, RunState, inspect_run
+from clew.store.state import FAILURE, PROVENANCE, RESULT, RunState, array_path, inspect_run
 from clew.store.store import Store
 
 BROKEN = ("damaged", "unreadable")
@@ -69,18 +70,20 @@ def merge(into: Store, source: Store) -> Merged:
 
 
 def _merge_run(merged: Merged, ours: RunFolder, folder: Path, theirs: RunState) -> None:
-    mine = ours.find()
+    mine, copied = ours.find(), False
     if mine.status not in BROKEN and _rank(theirs) > _rank(mine):
-        try:
+        with contextlib.suppress(FileExistsError):  # somebody finished it just now
             _copy_run(ours, folder, theirs)
-            merged.copied.append(ours.name)
-            return
-        except FileExistsError:  # somebody finished it just now
-            mine = ours.find()
+            copied = True
+        mine = ours.find()
     if mine.status in BROKEN:
         merged.damaged.append(f"{ours.name}, in the store merged into: {mine.reason}")
+    elif _rank(theirs) > _rank(mine):
+        merged.damaged.append(f"{ours.name}, in the store merged into: was damaged just now")
     elif _rank(theirs) < _rank(mine):
         merged.kept.append(ours.name)
+    elif copied:
+        merged.copied.append(ours.name)
     elif theirs.status == "finished" and (unlike := _unlike(ours.path, mine, folder, theirs)):
         merged.conflicts.append(f"{ours.name}: {unlike}")
     else:
@@ -106,15 +109,17 @@ def _copy_run(ours: RunFolder, folder: Path, theirs: RunState) -> None:
     ours.begin()
     if theirs.outcome is None:
         if (folder / PROVENANCE).is_file():  # the code that it was begun with
-            _copy(folder / PROVENANCE, ours.path / PROVENANCE)
+            _copy(folder / PROVENANCE, ours.path / PROVENANCE, overwrite=False)
         return
     ours.retry()
     final = RESULT if theirs.status == "finished" else FAILURE
-    for name in (PROVENANCE, *theirs.outcome["files"]):
-        _copy(folder / name, ours.path / name)
+    files = theirs.outcome["files"]
+    for name, digest in files.items():
+        ours.put_arrays(name, _copying(array_path(folder, name, digest), digest))
+    _copy(folder / PROVENANCE, ours.path / PROVENANCE)
     _copy(folder / final, ours.path / final, overwrite=False)
-    if (found := inspect_run(ours.path, ours.identity)).status != theirs.status:
-        raise Conflict(f"{ours.name} was copied, and now is {found.status}: {found.reason}")
+    if final == RESULT:
+        ours.remove_others(files)
 
 
 def _unlike(here: Path, mine: RunState, there: Path, theirs: RunState) -> str:
@@ -123,8 +128,12 @@ def _unlike(here: Path, mine: RunState, there: Path, theirs: RunState) -> str:
     assert theirs.outcome is not None
     if canonical(mine.outcome["result"]) != canonical(theirs.outcome["result"]):
         return f"{RESULT} differs"
+    others = theirs.outcome["files"]
     for name, digest in mine.outcome["files"].items():
-        if digest != theirs.outcome["files"].get(name) and not _equal(here / name, there / name):
+        if digest == others.get(name, digest):
+            continue  # or their agent was not kept
+        one, other = array_path(here, name, digest), array_path(there, name, others[name])
+        if not same_arrays(read_any(one).arrays, read_any(other).arrays):
             return f"{name} differs"
     return ""
 
@@ -140,13 +149,13 @@ def _merge_pack(merged: Merged, into: Store, folder: Path) -> None:
     if not isinstance(bonuses, list) or not all(isinstance(bonus, str) for bonus in bonuses):
         raise Damaged(path, "does not say of which bonuses it is")
     pack = into.pack(runs, bonuses)
-    if pack.finished():
-        return
     lease = into.claims().take(pack.name)
     if lease is None:
         merged.busy.append(pack.name)
         return
     with lease:
+        if pack.finished():
+            return
         mine = pack.checkpoints.latest()
         if mine is None or mine.step < theirs.step:
             _copy(path, pack.checkpoints.folder / path.name)
@@ -164,12 +173,15 @@ def _newest(merged: Merged, folder: Path) -> tuple[Checkpoint | None, Path | Non
 
 
 def _copy(path: Path, target: Path, *, overwrite: bool = True) -> None:
-    def fill(file: IO[bytes]) -> None:
+    atomic.write(target, _copying(path), overwrite=overwrite)
+
+
+def _copying(path: Path, digest: str = "") -> Callable[[IO[bytes]], str]:
+    """What fills a file with the bytes of another, and returns the digest that this one has."""
+
+    def fill(file: IO[bytes]) -> str:
         with open(path, "rb") as original:
             shutil.copyfileobj(original, file)
+        return digest
 
-    atomic.write(target, fill, overwrite=overwrite)
-
-
-def _equal(one: Path, other: Path) -> bool:
-    return same_arrays(read_any(one).arrays, read_any(other).arrays)
+    return fill

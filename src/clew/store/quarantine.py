@@ -76,7 +76,7 @@ class Quarantine:
         if stamp(place / path.name) != damage.stamp:
             # mended between our look and our move: put it back, unless there is yet another
             with contextlib.suppress(OSError):
-                os.link(place / path.name, path)
+                atomic.publish_new(place / path.name, path)
                 return _take_back(place)
         return str((place / path.name).relative_to(self._root))
 

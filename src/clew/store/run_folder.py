@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import numpy as np
 
 from clew.store import atomic
-from clew.store.arrays import Arrays, read_arrays, write_arrays
+from clew.store.arrays import Arrays, filling, read_arrays, verify_arrays
 from clew.store.canonical import JsonObject, canonical, digest, plain
-from clew.store.documents import Header, read_document, write_document
-from clew.store.errors import CannotWrite, Conflict, Damaged
+from clew.store.documents import Header, names_in, read_document, write_document
+from clew.store.errors import CannotRead, CannotWrite, Conflict, Damaged
 from clew.store.leases import Lease, writing_under
 from clew.store.names import run_name
 from clew.store.quarantine import Quarantine
 from clew.store.state import (
     AGENT,
+    ARRAYS,
     CONFIG,
     CURVE,
     DIAGNOSTICS,
@@ -28,7 +29,9 @@ from clew.store.state import (
     RESULT,
     RunState,
     Status,
+    array_path,
     inspect_run,
+    own_name,
 )
 from clew.validate import BadInput, one_of
 
@@ -80,16 +83,16 @@ class RunFolder:
 
     def curve(self, names: Container[str] | None = None) -> dict[str, np.ndarray]:
         """What the evaluations recorded: every column, or those of `names`."""
-        return read_arrays(self.path / CURVE, self._header(CURVE), names)
+        return self._read(CURVE, names)
 
     def diagnostics(self, names: Container[str] | None = None) -> dict[str, np.ndarray]:
         """What the rollouts recorded: every column, or those of `names`."""
-        return read_arrays(self.path / DIAGNOSTICS, self._header(DIAGNOSTICS), names)
+        return self._read(DIAGNOSTICS, names)
 
     def agent(self) -> dict[str, np.ndarray] | None:
         """The trained actor's weights, if they were kept."""
         try:
-            return read_arrays(self.path / AGENT, self._header(AGENT))
+            return self._read(AGENT)
         except FileNotFoundError:
             return None
 
@@ -153,6 +156,35 @@ class RunFolder:
         arrays = {name: value for name, value in given.items() if value is not None}
         self._write(FAILURE, {"status": status, "reason": reason}, arrays, provenance, lease)
 
+    def put_arrays(self, name: str, fill: Callable[[IO[bytes]], str]) -> str:
+        """Write a file of arrays beside what others wrote, and return the digest that `fill` does.
+
+        Who writes the same run at the same time may be about to name a file in its outcome, so
+        none is ever overwritten with other arrays: those have their digest in the name.
+        """
+        path, made = self.path / name, ""
+
+        def filled(file: IO[bytes]) -> None:
+            nonlocal made
+            made = fill(file)
+
+        try:
+            atomic.write(path, filled, overwrite=False)
+        except FileExistsError:
+            with contextlib.suppress(Damaged, CannotRead, FileNotFoundError):
+                if verify_arrays(path, self._header(name)) == made:
+                    return made
+            atomic.write(self.path / own_name(name, made), fill)
+        return made
+
+    def remove_others(self, files: Mapping[str, str]) -> None:
+        """Remove arrays that are not of the result, once it is there: nobody will name them."""
+        ours = {array_path(self.path, name, digest).name for name, digest in files.items()}
+        for name in set(names_in(self.path)) - ours:
+            if ARRAYS.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    os.unlink(self.path / name)
+
     def retry(self) -> None:
         """Make a failed run one that is only begun; the old record stays, under a number."""
         with contextlib.suppress(FileNotFoundError):
@@ -176,37 +208,50 @@ class RunFolder:
             if final == RESULT and found.status in ("failed", "diverged"):
                 self.retry()
             elif found.status not in ("absent", "begun"):
-                return self._agree(final, outcome, arrays)
+                self._agree(found, final, outcome, arrays)
+                return
             self.begin()
-            self.write_provenance(provenance)
             files = {
-                name: write_arrays(self.path / name, self._header(name), value)
+                name: self.put_arrays(name, filling(self._header(name), value))
                 for name, value in arrays.items()
             }
             if lease is not None:
                 lease.confirm()
+            self.write_provenance(provenance)
             whole = {**outcome, "files": files}
             try:
                 write_document(self.path / final, self._header(final), whole, overwrite=False)
-            except FileExistsError:
-                return self._agree(final, outcome, arrays)
+            except FileExistsError:  # somebody was quicker, if theirs is sound
+                self._write(final, outcome, arrays, provenance, lease)
+            else:
+                if final == RESULT:
+                    self.remove_others(files)
 
     def _agree(
-        self, final: str, outcome: Mapping[str, object], arrays: Mapping[str, Arrays]
+        self, found: RunState, final: str, outcome: JsonObject, arrays: Mapping[str, Arrays]
     ) -> None:
         """Raise `Conflict` unless what is stored is what was to be stored."""
-        found = self.find()
         if final == FAILURE and found.status in ("failed", "diverged"):
             return
-        stored = {k: v for k, v in (found.outcome or {}).items() if k != "files"}
-        what = "outcome"
+        stored, what = dict(found.outcome or {}), "outcome"
+        files = stored.pop("files", {})
         if canonical(stored) == canonical(outcome):
-            what = next((n for n in arrays if not self._same(n, arrays[n])), "")
+            both = (n for n in arrays if n in files)
+            what = next((n for n in both if not self._same(n, files[n], arrays[n])), "")
+        if found.status == "finished":
+            self.remove_others(files)
         if what:
             raise Conflict(f"{self.name} is already {found.status}, with a different {what}")
 
-    def _same(self, name: str, arrays: Arrays) -> bool:
-        return same_arrays(read_arrays(self.path / name, self._header(name)), arrays)
+    def _same(self, name: str, digest: str, arrays: Arrays) -> bool:
+        path = array_path(self.path, name, digest)
+        return same_arrays(read_arrays(path, self._header(name)), arrays)
+
+    def _read(self, name: str, names: Container[str] | None = None) -> dict[str, np.ndarray]:
+        """From the file that the outcome was written with, or whatever there is without one."""
+        found = inspect_run(self.path, self.identity, deep=False).outcome
+        digest = found["files"].get(name, "") if found else ""
+        return read_arrays(array_path(self.path, name, digest), self._header(name), names)
 
     def _outcome(self, final: str) -> JsonObject:
         return read_document(self.path / final, self._header(final))

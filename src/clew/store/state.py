@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from clew.store.canonical import JsonObject, digest
 from clew.store.columns import SCHEMA
 from clew.store.documents import Header, read_any, read_document
 from clew.store.errors import CannotRead, Damaged
-from clew.store.names import run_name
+from clew.store.names import HASH, run_name
 from clew.validate import BadInput
 
 if TYPE_CHECKING:
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
 CONFIG, PROVENANCE = "config.json", "provenance.json"
 CURVE, DIAGNOSTICS, AGENT = "curve.npz", "diagnostics.npz", "agent.npz"
 RESULT, FAILURE = "result.json", "failure.json"
+ARRAYS = re.compile(rf"(curve|diagnostics|agent)(-[0-9a-f]{{{HASH}}})?\.npz")
+"""Names of array files; see `own_name`."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 Status = Literal[
     "absent", "begun", "running", "finished", "failed", "diverged", "damaged", "unreadable"
 ]
 """running: begun, and a worker has it; only `clew.suite.progress.scan_running` knows."""
+ENDED: tuple[Status, ...] = ("finished", "failed", "diverged")
+"""Of runs that nobody trains on, unless they are retried."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +64,18 @@ class RunState:
     def result(self) -> JsonObject:
         """What a finished run came to; empty unless it is finished."""
         return self.outcome["result"] if self.outcome and self.status == "finished" else {}
+
+
+def array_path(folder: Path, name: str, digest: str) -> Path:
+    """Where the array file lies that an outcome was written with, if it lies anywhere."""
+    own = folder / own_name(name, digest)
+    return own if own.exists() else folder / name
+
+
+def own_name(name: str, digest: str) -> str:
+    """What an array file is called whose name another training's had: `curve-1f2e3d4c.npz`."""
+    path = Path(name)
+    return f"{path.stem}-{digest[:HASH]}{path.suffix}"
 
 
 def scan(store: Store, *, deep: bool = False) -> list[RunState]:
@@ -157,7 +175,7 @@ def _checked(path: Path, outcome: object) -> JsonObject:
         if (
             isinstance(files, dict)
             and set(files) <= {CURVE, DIAGNOSTICS, AGENT}
-            and all(isinstance(each, str) for each in files.values())
+            and all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in files.values())
             and (not finished or {CURVE, DIAGNOSTICS} <= set(files))
             and status in (("finished",) if finished else ("failed", "diverged"))
             and isinstance(
@@ -174,9 +192,10 @@ def _rest(
     """What is wrong with the files that should stand beside the outcome."""
     damage = []
     for name in (PROVENANCE, *files):
-        path = folder / name
+        own = own_name(name, files.get(name, ""))
+        path = folder / (own if own in names else name)
         try:
-            if name not in names:
+            if path.name not in names:
                 raise Damaged(path, "is missing")
             if deep and name == PROVENANCE:
                 read_document(path, Header("provenance", identity))

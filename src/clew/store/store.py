@@ -15,7 +15,7 @@ from clew.store.checkpoints import Checkpoints
 from clew.store.documents import Header, names_in, read_any, read_document, write_document
 from clew.store.errors import CannotRead, CannotWrite, Damaged
 from clew.store.leases import BEAT, STALE, Claims
-from clew.store.names import NAME, pack_name, slug
+from clew.store.names import HASH, NAME, pack_name, slug
 from clew.store.quarantine import FOLDER as QUARANTINE
 from clew.store.quarantine import Incident, Quarantine
 from clew.store.run_folder import RunFolder
@@ -210,9 +210,12 @@ class PackFolder:
         return True
 
     def sweep(self) -> int:
-        """Remove what interrupted writes left; for the holder of the pack's lease."""
+        """Remove what interrupted writes under the pack's lease left; for its holder.
+
+        Others write there too: packs that share a run, merges, whoever keeps a note.
+        """
         folders = [self.checkpoints.folder, *(run.path for run in self.runs)]
-        return sum(atomic.sweep(folder) for folder in folders)
+        return sum(atomic.sweep(folder, self.name[-HASH:]) for folder in folders)
 
 
 def _children(folder: Path) -> Iterator[Path]:

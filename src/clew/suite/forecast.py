@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 
 from clew.learner.execution import cores
-from clew.store import CannotRead, Damaged, RunState, Store, scan, world_name
+from clew.store import ENDED, CannotRead, Damaged, RunState, Store, scan, world_name
 from clew.store.canonical import canonical
 from clew.suite.footprint import footprint
 from clew.suite.packs import PackSpec, program_key
@@ -90,7 +90,7 @@ def forecast(
 ) -> Forecast:
     """Nothing is compiled, trained or written. With `retry`, what failed is to be done too."""
     known = {row.identity: row for row in scan(store)} if store else {}
-    ended = ("finished",) if retry else ("finished", "failed", "diverged")
+    ended = ("finished",) if retry else ENDED
     device = jax.local_devices()[0]
     pace = _Pace(store, known.values(), workers)
     tasks: dict[str, list[_PackForecast]] = {}

@@ -18,7 +18,7 @@ import jax
 
 from clew.learner import Knobs, Pack, Program
 from clew.learner.execution import runs_at_once
-from clew.store import Store, digest, scan
+from clew.store import ENDED, Store, digest, scan
 from clew.store.canonical import JsonObject
 from clew.suite.packs import (
     Bonuses,
@@ -40,7 +40,6 @@ MOST = 256
 """Runs in a pack: beyond it an accelerator gains nothing."""
 TRIES = 100
 """Attempts to write a revision while others write theirs."""
-ENDED = ("finished", "failed", "diverged")
 
 
 class SuitePlan:

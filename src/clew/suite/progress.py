@@ -22,7 +22,7 @@ from clew.store.checkpoints import checkpoints_in
 from clew.store.documents import Header, read_document, write_document
 from clew.store.leases import Owner
 from clew.store.names import NAME
-from clew.store.state import RunState, inspect_run, scan
+from clew.store.state import ENDED, RunState, inspect_run, scan
 
 if TYPE_CHECKING:
     from clew.learner import Progress
@@ -228,7 +228,7 @@ def scan_running(store: Store, *, deep: bool = False) -> list[RunState]:
 def _has_ended(runs: Path, name: str) -> bool:
     if not NAME.fullmatch(name):
         return False
-    return inspect_run(runs / name, deep=False).status in ("finished", "failed", "diverged")
+    return inspect_run(runs / name, deep=False).status in ENDED
 
 
 def _mean(success: np.ndarray) -> float:

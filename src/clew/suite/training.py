@@ -14,6 +14,7 @@ from clew.learner.checkpoint import Named
 from clew.metrics import tail_mean
 from clew.store import Conflict, Lease, PackFolder
 from clew.store.canonical import JsonObject
+from clew.store.leases import writing_under
 from clew.suite.logs import Kind, PackLogs, Row, rows_of
 from clew.suite.packs import PackSpec
 from clew.suite.progress import OnProgress, ProgressMeter
@@ -41,10 +42,11 @@ def train_pack(
     pack, budget, total = planned.pack, planned.runs[0].steps, planned.periods
     done, state, history = _resume(pack, folder)
     # of now: its files may change meanwhile
-    brought = [
-        begin(run, origins(spec), resumed=done > 0)
-        for run, spec in zip(folder.runs, planned.runs, strict=True)
-    ]
+    with writing_under(lease):
+        brought = [
+            begin(run, origins(spec), resumed=done > 0)
+            for run, spec in zip(folder.runs, planned.runs, strict=True)
+        ]
     with PackLogs(logs, folder.root, folder.runs) as log:
         log.begin(_rows(planned, history, done, state))
         meter = ProgressMeter(folder.name, done, total, pack.program.settings.period * len(pack))
@@ -119,13 +121,13 @@ def _write(
         kept: JsonObject = {"provenance": made, "lease": lease}
         curve, diagnostics = history.curve(i), _diagnostics(planned, history, i)
         kept |= {"curve": curve, "diagnostics": diagnostics}
-        if (when := int(state.diverged[i])) >= 0:
-            reason = f"a loss or gradient was not finite after {when} environment steps"
-            run.write_failed(reason, status="diverged", **kept)
-            continue
-        result = _result(pack.program, state, i, curve, diagnostics)
         # another suite may hold the same run; the result that was there first stays
         with contextlib.suppress(Conflict):
+            if (when := int(state.diverged[i])) >= 0:
+                reason = f"a loss or gradient was not finite after {when} environment steps"
+                run.write_failed(reason, status="diverged", **kept)
+                continue
+            result = _result(pack.program, state, i, curve, diagnostics)
             run.write_finished(result, agent=_actor(weights, i), **kept)
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from clew.learner.program_cache import use_program_cache
 from clew.plugins import UserModule, modules_in_use, use_again
-from clew.store import Claims, Lease, LeaseLost, PackFolder, Store
+from clew.store import ENDED, Claims, Conflict, Lease, LeaseLost, PackFolder, Store
 from clew.store.code import known_provenance
 from clew.suite.ahead import SOON, Ahead
 from clew.suite.logs import Kind
@@ -268,12 +268,13 @@ def _fail(folder: PackFolder, lease: Lease, reason: str, told: str) -> None:
         if not run.finished():
             made = known_provenance(run).get("from")
             brought = {"from": made} if made else {}
-            run.write_failed(reason, provenance={**about, **brought}, lease=lease)
+            with contextlib.suppress(Conflict):  # another suite has finished it just now
+                run.write_failed(reason, provenance={**about, **brought}, lease=lease)
 
 
 def _over(folder: PackFolder) -> bool:
     """Whether every run has come to its end: a result, or the record of a failure."""
-    return all(run.status in ("finished", "failed", "diverged") for run in folder.runs)
+    return all(run.status in ENDED for run in folder.runs)
 
 
 def write_line(log: Path, progress: PackProgress) -> None:

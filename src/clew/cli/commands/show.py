@@ -15,7 +15,7 @@ from clew.cli.registry import register
 from clew.cli.trust import untrusted
 from clew.envs.registry import hosted
 from clew.plugins import FLAG
-from clew.store import RunFolder, Store, require, world_name
+from clew.store import ENDED, RunFolder, Store, require, world_name
 from clew.store.canonical import JsonObject
 from clew.store.names import HASH
 from clew.store.state import RunState, inspect_run, scan
@@ -107,10 +107,10 @@ def describe(store: Store, folder: Path, found: RunState) -> JsonObject:
         "files": {path.name: path.stat().st_size for path in sorted(folder.iterdir())},
         "config": config,
     }
-    if found.status in ("finished", "failed", "diverged") and config:
+    if found.status in ENDED and config:
         run = store.run(config)
         about["provenance"] = run.provenance()
-        if "curve.npz" in about["files"]:
+        if "curve.npz" in (found.outcome or {}).get("files", {}):
             curve = require(run.name, "curve", run.curve(), ("steps", "success"))
             about["curve"] = {name: values.tolist() for name, values in curve.items()}
     if found.status == "finished" and found.outcome is not None:

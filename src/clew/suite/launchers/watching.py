@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from clew.store import CannotRead, Store, scan
+from clew.store import ENDED, CannotRead, Store, scan
 from clew.suite.planning import SuitePlan, existing_plan
 from clew.suite.progress import OVER, PackProgress, ended, last_published
 from clew.suite.suite import Suite
@@ -50,8 +50,7 @@ class ProgressWatcher:
                 self._plan = existing_plan(self._suite, self._store)
             elif not self._plan.refresh():
                 return
-        ends = {"finished", "failed", "diverged"}
-        done = {run.identity for run in scan(self._store) if run.status in ends}
+        done = {run.identity for run in scan(self._store) if run.status in ENDED}
         for pack in self._plan.packs if self._plan else ():
             name = pack.folder(self._store).name
             if name in self._seen:
