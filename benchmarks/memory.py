@@ -21,7 +21,7 @@ from rich.table import Table
 
 from clew import kernels, memory
 from clew.learner.execution import gpu_options
-from clew.memory import diagonal, recurrence
+from clew.memory import diagonal, state_gradients
 from clew.memory.architectures import gated_delta_net, gru, lstm
 
 WIDTH, ENVS, STEPS = 128, 32, 64
@@ -117,12 +117,11 @@ def recurrence_ways(name: str, networks: int, seconds: float) -> dict[str, float
 
         def loss(weights: Any, state: Any, inputs: Any, resets: Any, fused: bool = fused) -> Any:
             if fused:
-                both = (module._advance, module._advance_by_parts)
-                states = recurrence.kernels_with_state_gradients(
-                    *both, weights, state, inputs, resets
+                states = state_gradients.kernels_with_state_gradients(
+                    module._step, weights, state, inputs, resets
                 )
             else:
-                loop = partial(recurrence.scan_with_state_gradients, module._advance, weights)
+                loop = partial(state_gradients.scan_with_state_gradients, module._step, weights)
                 states = jax.vmap(loop)(state, inputs, resets)
             return jnp.sin(jax.tree.leaves(states)[0]).sum()
 

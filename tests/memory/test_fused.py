@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from clew import kernels
-from clew.memory import fused, recurrence
+from clew.memory import fused, state_gradients
 from clew.memory.architectures import gated_delta_net, gru, lstm
 from clew.testing.memory_laws import IN, in_float64
 from tests.memory.conftest import build
@@ -58,10 +58,9 @@ def test_kernels_are_the_loop(variant: str, monkeypatch: pytest.MonkeyPatch) -> 
     """States and gradients, by the interpreter of kernels, in float64."""
     looped = gradients(variant)
 
-    def kernels(transition: Any, by_parts: Any, *arguments: Any) -> Any:
+    def kernels(*arguments: Any) -> Any:
         used.append(variant)
-        way = recurrence.kernels_with_state_gradients
-        return way(transition, by_parts, *arguments, interpret=True)
+        return state_gradients.kernels_with_state_gradients(*arguments, interpret=True)
 
     used: list[str] = []
     for module in (gru, lstm, gated_delta_net):
@@ -86,8 +85,8 @@ def test_a_gpu_can_compile_them(variant: str, precision: str | None) -> None:
     state = lstm.LSTMState(leaf, leaf) if module is lstm else leaf
 
     def total(weights: Any, state: Any, inputs: Any, resets: Any) -> Any:
-        states = recurrence.kernels_with_state_gradients(
-            module._advance, module._advance_by_parts, weights, state, inputs, resets
+        states = state_gradients.kernels_with_state_gradients(
+            module._step, weights, state, inputs, resets
         )
         return sum(leaf.sum() for leaf in jax.tree.leaves(states))
 
@@ -113,7 +112,7 @@ def test_halves_are_the_number() -> None:
 def test_a_device_that_cannot_is_left_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said once, inside whatever is being compiled."""
     monkeypatch.setattr(kernels, "on_nvidia", lambda: True)
-    recurrence._compiles.cache_clear()
+    state_gradients._compiles.cache_clear()
     cell = in_float32(build("GRU", width=16))
     xs = jnp.ones((fused.ROWS, 3, IN), jnp.float32)
     resets = jnp.zeros((fused.ROWS, 3), bool)
@@ -124,7 +123,7 @@ def test_a_device_that_cannot_is_left_the_loop(monkeypatch: pytest.MonkeyPatch) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         unroll(jnp.stack([xs, xs]))
-    recurrence._compiles.cache_clear()
+    state_gradients._compiles.cache_clear()
     alone = jax.vmap(partial(cell.unroll, start[0]))(cell.read(xs), resets)[1]
     np.testing.assert_allclose(found[0], alone, rtol=1e-6)
 

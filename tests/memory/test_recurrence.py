@@ -1,4 +1,4 @@
-"""The two ways of a recurrence are one function, gradients included."""
+"""The three ways of a recurrence are one function, gradients included."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from clew.memory import recurrence
+from clew.memory import state_gradients
 from clew.memory.architectures import gated_delta_net, gru, lstm
+from clew.memory.product_gradients import scan_with_product_gradients
+from clew.memory.state_gradients import plain_scan, scan_with_state_gradients
 from clew.testing.memory_laws import IN, in_float64
 from tests.memory.conftest import build
 
@@ -19,9 +21,9 @@ PLAIN = [pytest.param(name, marks=pytest.mark.slow) for name in ("GRU, plain", "
 
 
 @pytest.mark.parametrize("variant", ["GRU", "LSTM", "GatedDeltaNet", *PLAIN])
-def test_both_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """vmapped over environments and over runs, as an accelerator would run it."""
-    monkeypatch.setattr(recurrence, "UNROLL", 2)  # 7 steps are three rounds, and one left over
+    monkeypatch.setattr(state_gradients, "UNROLL", 2)  # 7 steps are three rounds, and one left over
     runs, envs, steps = 2, 3, 7
     cells = [in_float64(build(variant, seed=seed)) for seed in range(runs)]
     pack = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cells)
@@ -42,7 +44,8 @@ def test_both_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> Non
         return (ys * weights).sum() + sum(jnp.sin(leaf).sum() for leaf in jax.tree.leaves(state))
 
     results = []
-    for way in (recurrence.plain_scan, recurrence.scan_with_state_gradients):
+    ways = plain_scan, scan_with_state_gradients, scan_with_product_gradients
+    for way in ways:
         for module in (gru, lstm, gated_delta_net):
             monkeypatch.setattr(module, "recur", way)
         run = eqx.filter_vmap(
@@ -51,4 +54,9 @@ def test_both_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> Non
             )
         )
         results.append(eqx.filter_jit(run)(pack, xs, resets))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11), *results)
+    jax.tree.map(assert_all_close, *results)
+
+
+def assert_all_close(first: Any, *others: Any) -> None:
+    for other in others:
+        np.testing.assert_allclose(first, other, rtol=1e-9, atol=1e-11)

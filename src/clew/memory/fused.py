@@ -3,8 +3,7 @@
 As a loop, a step of a recurrence is some ten kernels, each so small that starting it takes longer
 than running it. Here one kernel takes all steps of a chunk, for 16 environments of one run, and one
 kernel takes the gradient back through all of them. Both are made of the memory's own transition,
-written for rows (one for each environment) and parts: a kernel cannot cut arrays, so what a memory
-stacks (r, z and n of a GRU) is loaded part by part.
+for rows, one for each environment. What it is handed in parts is loaded part by part.
 """
 
 from __future__ import annotations
@@ -18,18 +17,13 @@ from jax.experimental import pallas
 from jaxtyping import Array, Bool, Float, PyTree
 
 from clew import kernels
-from clew.layers import LayerNorm
+from clew.memory.transition import Parts, Transition
 
 S = TypeVar("S")
-Parts = tuple[Any, ...]
-"""An array in parts of the memory's width: of a matrix its rows are cut, else its last axis."""
-Matrix = Callable[[], Array]
-"""Loads a matrix. All of a memory's matrices at once would not fit a multiprocessor's registers."""
-Product = Callable[[Matrix, Array], Array]
-"""(matrix, rows) → the product of the matrix with each row."""
-PartsTransition = Callable[[Any, Any, Any, Product], Any]
-"""(weights, state, input, product) → next state. Leaves of weights and input are `Parts`, those of
-a state are whole. It multiplies in the order of the memory's `Transition`."""
+Load = Callable[[], Array]
+"""Loads a part of a matrix. All matrices at once would not fit a multiprocessor's registers."""
+Dot = Callable[[Load, Array], Array]
+"""(part of a matrix, rows) → the product of it with each row."""
 Refs = PyTree[Any]
 """Arrays in the GPU's memory, as a kernel sees them."""
 ROWS = 16
@@ -49,7 +43,7 @@ def asked_precision() -> str | None:
 
 
 def forward(
-    transition: PartsTransition,
+    transition: Transition,
     weights: PyTree,
     state: S,
     inputs: PyTree,
@@ -57,7 +51,10 @@ def forward(
     interpret: bool = False,
 ) -> S:
     """The states after every step, [row, time, width] in every leaf."""
-    product = _product(interpret)
+    dot = _dot(interpret)
+
+    def product(matrix: tuple[Load, ...], rows: Array) -> Parts:
+        return tuple(dot(part, rows) for part in matrix)
 
     def kernel(whole: Refs, by_row: Refs, out: Refs) -> None:
         before, inputs, resets = by_row
@@ -76,7 +73,7 @@ def forward(
 
 
 def backward(
-    transition: PartsTransition,
+    transition: Transition,
     weights: PyTree,
     before: S,
     inputs: PyTree,
@@ -89,7 +86,7 @@ def backward(
 
     `before` are the states before every step, `products` what the transition's were there.
     """
-    transposed = _product(interpret, transposed=True)
+    transposed = _dot(interpret, transposed=True)
 
     def kernel(whole: Refs, by_row: Refs, out: Refs) -> None:
         before, inputs, products, resets, cotangents = by_row
@@ -102,8 +99,8 @@ def backward(
             known = iter([part for parts in _parts(products, t, width) for part in parts])
             matrices, values = _weights(whole, width), _parts(inputs, t, width)
 
-            def recall(matrix: Matrix, rows: Array) -> Array:
-                return _recalled(transposed, matrix, rows, next(known))
+            def recall(matrix: tuple[Load, ...], rows: Array) -> Parts:
+                return tuple(_recalled(transposed, part, rows, next(known)) for part in matrix)
 
             state = jax.tree.map(lambda ref: ref[:, t, :], before)
             _, pull = jax.vjp(lambda state: transition(matrices, state, values, recall), state)
@@ -119,23 +116,6 @@ def backward(
         jax.tree.map(lambda x: jax.ShapeDtypeStruct((rows, width), x.dtype), cotangents),
     )
     return _call(kernel, weights, (before, inputs, products, resets, cotangents), out, interpret)
-
-
-def normed(norm: LayerNorm, parts: Parts) -> Parts:
-    """The norm of rows in parts; its gain and bias are in parts as well."""
-
-    def mean(parts: Parts) -> Float[Array, " row"]:
-        return jax.tree.reduce(jnp.add, [part.mean(-1) for part in parts]) / len(parts)
-
-    def across(row: Float[Array, " row"]) -> Float[Array, "row width"]:
-        # not as a matrix of one column, for which a kernel has no good layout
-        return jax.lax.broadcast_in_dim(row, parts[0].shape, (0,))
-
-    middle = mean(parts)
-    variance = jnp.maximum(mean(tuple(part**2 for part in parts)) - middle**2, 0)
-    scale = jax.lax.rsqrt(variance + 1e-5)
-    each = zip(parts, norm.gain, norm.bias, strict=True)
-    return tuple((part - across(middle)) * across(scale) * g + b for part, g, b in each)
 
 
 def _weights(refs: Refs, width: int) -> PyTree[Parts]:
@@ -170,7 +150,7 @@ def _cleared(state: S, resets: Array) -> S:
     return jax.tree.map(lambda leaf: jnp.where((resets > 0)[:, None], 0.0, leaf), state)
 
 
-def _product(interpret: bool, transposed: bool = False) -> Product:
+def _dot(interpret: bool, transposed: bool = False) -> Dot:
     """With a matrix, or with its transpose; as exact as `jax.default_matmul_precision` says.
 
     Tensor cores multiply numbers of 11 bits (TF32). For float32 both factors are cut in two, and
@@ -186,13 +166,13 @@ def _product(interpret: bool, transposed: bool = False) -> Product:
             rows, matrix, dimensions, precision=precision, preferred_element_type=rows.dtype
         )
 
-    def product(matrix: Matrix, rows: Array) -> Array:
+    def of_halves(load: Load, rows: Array) -> Array:
         if interpret or not exact:
-            return dot(rows, matrix())
-        (high, low), (matrix_high, matrix_low) = _halves(rows), _halves(matrix())
+            return dot(rows, load())
+        (high, low), (matrix_high, matrix_low) = _halves(rows), _halves(load())
         return dot(high, matrix_high) + (dot(high, matrix_low) + dot(low, matrix_high))
 
-    return product
+    return of_halves
 
 
 def _halves(x: Float[Array, "*any"]) -> tuple[Float[Array, "*any"], Float[Array, "*any"]]:
@@ -202,7 +182,7 @@ def _halves(x: Float[Array, "*any"]) -> tuple[Float[Array, "*any"], Float[Array,
     return high, x - high
 
 
-def _recalled(transposed: Product, matrix: Matrix, rows: Array, known: Array) -> Array:
+def _recalled(transposed: Dot, load: Load, rows: Array, known: Array) -> Array:
     """The product of a matrix and rows, which is not computed again."""
 
     @jax.custom_vjp
@@ -210,7 +190,7 @@ def _recalled(transposed: Product, matrix: Matrix, rows: Array, known: Array) ->
         return known
 
     product.defvjp(
-        lambda rows, known: (known, None), lambda _, back: (transposed(matrix, back), None)
+        lambda rows, known: (known, None), lambda _, back: (transposed(load, back), None)
     )
     return product(rows, known)
 

@@ -14,9 +14,9 @@ from clew.memory.architectures.gated_delta_block import GatedDeltaBlock
 from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
 from clew.memory.block import only_without_block
 from clew.memory.chunkwise import gated_delta_rule, in_chunks
-from clew.memory.fused import Parts, Product
-from clew.memory.recurrence import MatVec, matvec, recur, recur_batch
+from clew.memory.recurrence import advance, recur, recur_batch
 from clew.memory.registry import register
+from clew.memory.transition import Matrix, Parts, Product
 from clew.validate import whole_number
 
 
@@ -118,7 +118,8 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
         q, k, v, log_alpha, beta = x.association
         kept = jnp.exp(log_alpha) * memory
         memory = kept + beta * k[:, None] * (v - kept.T @ k)
-        h = _advance(self.of_state.weight, h, self._drive(x.drive, memory.T @ q))
+        drive = self._drive(x.drive, memory.T @ q)
+        h = advance(_step, self.of_state.weight, h, drive, jnp.bool_(False))
         return DeltaNetState(memory, h), h
 
     def unroll(
@@ -126,7 +127,7 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
     ) -> tuple[DeltaNetState, Outputs]:
         """The memory of all steps of a chunk at once; then the tanh recurrence."""
         memory, drive = self._associate(state.memory, xs, resets)
-        hs = recur(_advance, self.of_state.weight, state.h, drive, resets)
+        hs = recur(_step, self.of_state.weight, state.h, drive, resets)
         return DeltaNetState(memory, hs[-1]), hs
 
     def unroll_batch(
@@ -135,7 +136,7 @@ class GatedDeltaNet(Architecture[DeltaNetState, Read]):
         """In every environment; on some GPUs the tanh recurrence is one kernel."""
         memory, drive = jax.vmap(self._associate)(state.memory, xs, resets)
         weights = self.of_state.weight
-        hs = recur_batch(_advance, _advance_by_parts, weights, state.h, drive, resets)
+        hs = recur_batch(_step, weights, state.h, drive, resets)
         return DeltaNetState(memory, hs[:, -1]), hs
 
     def _associate(
@@ -175,18 +176,8 @@ def _normal(keys: PRNGKeyArray, in_size: int, width: int, size: int) -> list[Arr
     ]
 
 
-def _advance(
-    u: Float[Array, "width width"],
-    h: Float[Array, " width"],
-    drive: Float[Array, " width"],
-    matvec: MatVec = matvec,
-) -> Float[Array, " width"]:
-    return jnp.tanh(drive + matvec(u, h))
-
-
-def _advance_by_parts(
-    u: Parts, h: Float[Array, "env width"], drive: Parts, product: Product
-) -> Float[Array, "env width"]:
-    """`_advance` in every environment, where all but the state is in parts."""
-    (matrix,), (driven,) = u, drive
-    return jnp.tanh(driven + product(matrix, h))
+def _step(
+    u: Matrix, h: Float[Array, "*batch width"], drive: Parts, product: Product
+) -> Float[Array, "*batch width"]:
+    (driven,), (recalled,) = drive, product(u, h)
+    return jnp.tanh(driven + recalled)

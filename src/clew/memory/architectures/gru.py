@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
-from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
-from clew.memory.fused import Parts, Product, normed
-from clew.memory.recurrence import MatVec, matvec, recur, recur_batch
+from clew.memory.base import Architecture, Output, Outputs, Reset, Resets
+from clew.memory.recurrence import advance, recur, recur_batch
 from clew.memory.registry import register
+from clew.memory.transition import Parts, Product, normed
 
 State = Float[Array, " width"]
 Gates = Float[Array, "*time rows"]
@@ -77,12 +77,12 @@ class GRU(Architecture[State, Gates]):
 
     def step(self, state: State, x: Gates, reset: Reset) -> tuple[State, Output]:
         """One step."""
-        h = _advance(self.of_state, cleared(state, reset), x)
+        h = advance(_step, self.of_state, state, x, reset)
         return h, h
 
     def unroll(self, state: State, xs: Gates, resets: Resets) -> tuple[State, Outputs]:
         """Step by step: what does not depend on the state was done in `read`."""
-        hs = recur(_advance, self.of_state, state, xs, resets)
+        hs = recur(_step, self.of_state, state, xs, resets)
         return hs[-1], hs
 
     def unroll_batch(
@@ -92,41 +92,23 @@ class GRU(Architecture[State, Gates]):
         resets: Bool[Array, "env time"],
     ) -> tuple[Float[Array, "env width"], Float[Array, "env time width"]]:
         """In every environment, on some GPUs as one kernel."""
-        hs = recur_batch(_advance, _advance_by_parts, self.of_state, state, xs, resets)
+        hs = recur_batch(_step, self.of_state, state, xs, resets)
         return hs[:, -1], hs
 
 
-def _advance(u: GRUStateWeights, h: State, from_input: Gates, matvec: MatVec = matvec) -> State:
-    w = len(h)
-    to_gates, to_candidate = from_input[: 2 * w], from_input[2 * w :]
-    from_gates = matvec(u.gates.weight, h)
-    if u.gate_norm is None or u.candidate_norm is None:
-        assert u.gates.bias is not None
-        assert u.candidate.bias is not None
-        gates = jax.nn.sigmoid(to_gates + from_gates + u.gates.bias)
-        recalled = gates[:w] * (matvec(u.candidate.weight, h) + u.candidate.bias)
-        candidate = jnp.tanh(to_candidate + recalled)
-    else:
-        gates = jax.nn.sigmoid(u.gate_norm(to_gates + from_gates))
-        recalled = matvec(u.candidate.weight, gates[:w] * h)
-        candidate = jnp.tanh(u.candidate_norm(to_candidate + recalled))
-    z = gates[w:]
-    return z * h + (1 - z) * candidate
-
-
-def _advance_by_parts(
-    u: GRUStateWeights, h: Float[Array, "env width"], x: Parts, product: Product
-) -> Float[Array, "env width"]:
-    """`_advance` in every environment, where all but the state is in parts."""
-    (u_r, u_z), (u_n,), (x_r, x_z, x_n) = u.gates.weight, u.candidate.weight, x
-    gates = x_r + product(u_r, h), x_z + product(u_z, h)
+def _step(u: GRUStateWeights, h: State, x: Parts, product: Product) -> State:
+    x_r, x_z, x_n = x
+    r_h, z_h = product(u.gates.weight, h)
+    gates = x_r + r_h, x_z + z_h
     if u.gate_norm is None or u.candidate_norm is None:
         assert u.gates.bias is not None
         assert u.candidate.bias is not None
         (b_r, b_z), (b_n,) = u.gates.bias, u.candidate.bias
         r, z = jax.nn.sigmoid(gates[0] + b_r), jax.nn.sigmoid(gates[1] + b_z)
-        candidate = x_n + r * (product(u_n, h) + b_n)
+        (n_h,) = product(u.candidate.weight, h)
+        n = x_n + r * (n_h + b_n)
     else:
         r, z = map(jax.nn.sigmoid, normed(u.gate_norm, gates))
-        (candidate,) = normed(u.candidate_norm, (x_n + product(u_n, r * h),))
-    return z * h + (1 - z) * jnp.tanh(candidate)
+        (n_h,) = product(u.candidate.weight, r * h)
+        (n,) = normed(u.candidate_norm, (x_n + n_h,))
+    return z * h + (1 - z) * jnp.tanh(n)

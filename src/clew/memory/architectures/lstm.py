@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from clew.layers import LayerNorm, Linear, linear, orthogonal, uniform
-from clew.memory.base import Architecture, Output, Outputs, Reset, Resets, cleared
-from clew.memory.fused import Parts, Product, normed
-from clew.memory.recurrence import MatVec, matvec, recur, recur_batch
+from clew.memory.base import Architecture, Output, Outputs, Reset, Resets
+from clew.memory.recurrence import advance, recur, recur_batch
 from clew.memory.registry import register
+from clew.memory.transition import Parts, Product, normed
 
 
 class LSTMState(NamedTuple):
@@ -81,42 +81,31 @@ class LSTM(Architecture[LSTMState, Gates]):
 
     def step(self, state: LSTMState, x: Gates, reset: Reset) -> tuple[LSTMState, Output]:
         """One step."""
-        state = _advance(self.of_state, cleared(state, reset), x)
+        state = advance(_step, self.of_state, state, x, reset)
         return state, state.h
 
     def unroll(self, state: LSTMState, xs: Gates, resets: Resets) -> tuple[LSTMState, Outputs]:
         """Step by step: what does not depend on the state was done in `read`."""
-        states = recur(_advance, self.of_state, state, xs, resets)
+        states = recur(_step, self.of_state, state, xs, resets)
         return jax.tree.map(lambda leaf: leaf[-1], states), states.h
 
     def unroll_batch(
         self, state: LSTMState, xs: Float[Array, "env time rows"], resets: Bool[Array, "env time"]
     ) -> tuple[LSTMState, Float[Array, "env time width"]]:
         """In every environment, on some GPUs as one kernel."""
-        states = recur_batch(_advance, _advance_by_parts, self.of_state, state, xs, resets)
+        states = recur_batch(_step, self.of_state, state, xs, resets)
         return jax.tree.map(lambda leaf: leaf[:, -1], states), states.h
 
 
-def _advance(
-    u: LSTMStateWeights, state: LSTMState, from_input: Gates, matvec: MatVec = matvec
-) -> LSTMState:
-    gates = from_input + matvec(u.gates.weight, state.h)
+def _step(u: LSTMStateWeights, state: LSTMState, x: Parts, product: Product) -> LSTMState:
+    gates = _sums(x, product(u.gates.weight, state.h))
     if u.gates.bias is not None:
-        gates += u.gates.bias
-    i, f, g, o = jnp.split(gates if u.gate_norm is None else u.gate_norm(gates), 4)
-    c = jax.nn.sigmoid(f) * state.c + jax.nn.sigmoid(i) * jnp.tanh(g)
-    shown = c if u.cell_norm is None else u.cell_norm(c)
-    return LSTMState(jax.nn.sigmoid(o) * jnp.tanh(shown), c)
-
-
-def _advance_by_parts(
-    u: LSTMStateWeights, state: LSTMState, x: Parts, product: Product
-) -> LSTMState:
-    """`_advance` in every environment, where all but the state is in parts."""
-    gates = tuple(x + product(w, state.h) for x, w in zip(x, u.gates.weight, strict=True))
-    if u.gates.bias is not None:
-        gates = tuple(gate + b for gate, b in zip(gates, u.gates.bias, strict=True))
+        gates = _sums(gates, tuple(u.gates.bias))
     i, f, g, o = gates if u.gate_norm is None else normed(u.gate_norm, gates)
     c = jax.nn.sigmoid(f) * state.c + jax.nn.sigmoid(i) * jnp.tanh(g)
     (shown,) = (c,) if u.cell_norm is None else normed(u.cell_norm, (c,))
     return LSTMState(jax.nn.sigmoid(o) * jnp.tanh(shown), c)
+
+
+def _sums(one: Parts, other: Parts) -> Parts:
+    return tuple(a + b for a, b in zip(one, other, strict=True))
