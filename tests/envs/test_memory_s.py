@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clew import envs
+from clew.envs.worlds.memory_s import SIZES
 from clew.envs.worlds.memory_s.layout import KEY, looked_at
 from clew.envs.worlds.memory_s.tables import Tables
 from clew.envs.worlds.memory_s.world import MemoryS
@@ -159,3 +160,14 @@ def test_done_is_free_and_everything_else_is_a_move() -> None:
     steps = [env.step(state, action, jax.random.key(0))[1] for action in jnp.arange(7)]
     moves = [float(step.events[move]) for step in steps]
     assert moves == [1, 1, 1, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("random_length", [False, True])
+def test_no_episode_is_shorter_than_said(size: int, random_length: bool) -> None:
+    """From all starts at once, whatever is done: a stock of levels is laid out by it."""
+    env = MemoryS(size=size, random_length=random_length)
+    tables, reached, steps = env.tables, np.unique(env.tables.starts), 0
+    while not (tables.success | tables.failure)[reached].any():
+        reached, steps = np.unique(tables.next_state[reached]), steps + 1
+    assert steps == env.shortest_length == env.typical_length

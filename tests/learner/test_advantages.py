@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,10 @@ from clew.learner.advantages import CriticValues, advantages, critic_values
 from clew.learner.rollout import collect_rollout
 from tests.learner.conftest import begun, small
 
-compiled = jax.jit(advantages, static_argnames="gae_lambda")
+compiled = {
+    backend: jax.jit(partial(advantages), static_argnames="gae_lambda")
+    for backend in ("cpu", "gpu")
+}
 
 
 def slow(
@@ -40,17 +44,19 @@ def slow(
     return result
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_advantages_are_the_sum_they_are_defined_as(seed: int) -> None:
+@pytest.mark.parametrize("backend", compiled)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_advantages_are_the_sum_they_are_defined_as(seed: int, backend: str) -> None:
     rng = np.random.default_rng(seed)
     shape = (12, 3)
     reward, value, next_value = (rng.normal(size=shape).astype(np.float32) for _ in range(3))
     terminated, truncated = (rng.random(shape) < 0.2 for _ in range(2))
     ended = terminated | truncated
     valued = CriticValues(jnp.asarray(value), jnp.asarray(next_value), None)
-    ours = compiled(
-        jnp.asarray(reward), valued, terminated, ended, jnp.float32(0.97), gae_lambda=0.9
-    )
+    with mock.patch.object(jax, "default_backend", return_value=backend):
+        ours = compiled[backend](
+            jnp.asarray(reward), valued, terminated, ended, jnp.float32(0.97), gae_lambda=0.9
+        )
     wanted = slow(reward, value, next_value, terminated, ended, 0.97, 0.9)
     np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-5)
 

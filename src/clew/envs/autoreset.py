@@ -3,7 +3,7 @@
 Drawing a level can cost a hundred times a step (MysteryPath searches for a path), and under `vmap`
 every step would pay for it. So the levels of a whole rollout are drawn first, all at once, and an
 ended episode takes the next one. If they run out, a level is drawn on the spot, which is only
-slower.
+slower; where they cannot run out, nothing looks whether they do.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def advance(
 ) -> tuple[Running, Step]:
     """Take one step, and begin the next level if it ended the episode.
 
-    The returned step is that of the old episode, its final observation included.
+    The returned step is that of the old episode, its final observation included. `levels` must
+    have been laid out for at least as many steps as are taken.
     """
     state, step = env.step(running.state, action, key)
     done = step.terminated | step.truncated
@@ -63,6 +64,8 @@ def _next_level(
     wanted: Bool[Array, ""],
     key: PRNGKeyArray,
 ) -> L:
+    if env.typical_length <= env.shortest_length:  # the stock lasts
+        return _pick(levels, used)
     stock = jax.tree.leaves(levels)[0].shape[0]
     missing = wanted & (used >= stock)
 

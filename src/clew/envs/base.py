@@ -92,6 +92,11 @@ class Environment(abc.ABC, Generic[L, S]):
         """Steps of a quick but ordinary episode; it says how many levels to keep in stock."""
 
     @property
+    def shortest_length(self) -> int:
+        """No episode has fewer steps. Where `typical_length` is no more, a stock always lasts."""
+        return 1
+
+    @property
     @abc.abstractmethod
     def obs_shape(self) -> tuple[int, ...]:
         """Shape of a decoded observation."""

@@ -49,6 +49,7 @@ class Knowing(Environment[L, KnowingState[S]]):
     action_names = _its("action_names")
     horizon = _its("horizon")
     typical_length = _its("typical_length")
+    shortest_length = _its("shortest_length")
     obs_shape = _its("obs_shape")
     alphabet = _its("alphabet")
     n_symbols = _its("n_symbols")

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Shaped
 from clew.learner.agent import Agent, MemoryState, Seen
 from clew.learner.program import Program
 from clew.learner.rollout import Rollout, RunnerState, in_chunks
+from clew.memory.diagonal import states_after
 
 Unroll = Callable[[MemoryState, Seen, Array], tuple[MemoryState, Float[Array, "env time"]]]
 
@@ -79,13 +80,11 @@ def advantages(
     """
     td_error = reward + gamma * jnp.where(terminated, 0, values.next_value) - values.value
 
-    def backwards(next_advantage: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
-        td_error, done = step
-        advantage = td_error + gamma * gae_lambda * jnp.where(done, 0, next_advantage)
-        return advantage, advantage
-
+    # a linear recurrence, backwards in time
+    carry = jnp.broadcast_to(gamma * gae_lambda, td_error.shape)
     start = jnp.zeros_like(td_error[0])
-    return jax.lax.scan(backwards, start, (td_error, done), reverse=True)[1]
+    backwards = (carry[::-1], td_error[::-1], start, done[::-1])
+    return jax.vmap(states_after, (1, 1, 0, 1), 1)(*backwards)[::-1]
 
 
 def _bootstrap(

@@ -8,13 +8,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from clew.envs import Running, advance, begin, lay_out
+from clew.envs import Running, Step, advance, begin, lay_out
 from clew.learner.agent import Agent, MemoryState, Seen, act
+from clew.learner.joined import join, part
 from clew.learner.program import Program
 
 T = TypeVar("T")
 Carry = tuple[Running, Bool[Array, " env"], MemoryState]
 KeysAndNoise = tuple[PRNGKeyArray, Float[Array, "..."]]
+Recorded = tuple[Seen, Int[Array, " env"], Float[Array, "env action"], Step]
+"""Of a step: what was seen, the action, its logits, and what came of it."""
 
 
 class RunnerState(NamedTuple):
@@ -66,38 +69,46 @@ def collect_rollout(
     noise = jax.random.gumbel(noise_key, (s.steps, s.envs, len(env.action_names)))
     table = agent.actor.encode_table(observations)
 
-    def step(carry: Carry, keys_and_noise: KeysAndNoise) -> tuple[Carry, Rollout]:
+    def step(carry: Carry, keys_and_noise: KeysAndNoise) -> tuple[Carry, Recorded]:
         running, first, memory = carry
         keys, noise = keys_and_noise
         acted = act(agent, observations, table, memory, running.obs, first, noise)
         after, result = jax.vmap(lambda *each: advance(env, *each))(
             levels, running, acted.action, keys
         )
-        transition = Rollout(
-            obs=running.obs,
-            first=first,
-            action=acted.action,
-            log_prob=log_prob_of(acted.logits, acted.action),
-            next_obs=result.obs,
-            events=result.events,
-            terminated=result.terminated,
-            truncated=result.truncated,
-            success=result.success,
-        )
-        return (after, result.terminated | result.truncated, acted.memory), transition
+        recorded = (running.obs, acted.action, acted.logits, result)
+        return (after, result.terminated | result.truncated, acted.memory), recorded
 
     def chunk(
         carry: Carry, keys_and_noise: KeysAndNoise
-    ) -> tuple[Carry, tuple[Rollout, MemoryState]]:
-        after, transitions = jax.lax.scan(step, carry, keys_and_noise)
-        return after, (transitions, carry[2])
+    ) -> tuple[Carry, tuple[list[Array], MemoryState]]:
+        def joined(carry: Carry, now: KeysAndNoise) -> tuple[Carry, list[Array]]:
+            carry, recorded = step(carry, now)
+            return carry, join(recorded)
+
+        after, steps = jax.lax.scan(joined, carry, keys_and_noise)
+        return after, (steps, carry[2])
 
     # the stock of levels is new, and none of it is used
     running = runner.running._replace(used=jnp.zeros_like(runner.running.used))
     cut = jax.tree.map(lambda x: x.reshape(-1, s.chunk, *x.shape[1:]), (keys, noise))
     start = (running, runner.first, runner.actor_memory)
     (running, first, memory), (chunks, memories) = jax.lax.scan(chunk, start, cut)
-    rollout = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), chunks)
+    shapes = jax.eval_shape(step, start, (keys[0], noise[0]))[1]
+    steps = [x.reshape(-1, *x.shape[2:]) for x in chunks]
+    obs, action, logits, result = part(steps, shapes)
+    done = result.terminated | result.truncated
+    rollout = Rollout(
+        obs=obs,
+        first=jnp.concatenate((runner.first[None], done[:-1])),
+        action=action,
+        log_prob=log_prob_of(logits, action),
+        next_obs=result.obs,
+        events=result.events,
+        terminated=result.terminated,
+        truncated=result.truncated,
+        success=result.success,
+    )
     return RunnerState(running, first, memory, runner.critic_memory), rollout, memories
 
 

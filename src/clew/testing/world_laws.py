@@ -76,16 +76,19 @@ def the_same_key_gives_the_same_episode(env: Environment) -> None:
     require_equal(turned, again[1].obs, "an episode depends on those beside it")
 
 
-def episodes_end_within_the_horizon(env: Environment) -> None:
-    """A learner's and an evaluation's lengths rest on it."""
+def episodes_are_as_long_as_said(env: Environment) -> None:
+    """A learner's and an evaluation's lengths rest on it, and how many levels are drawn."""
     _, step, _ = _played(env)
     for ended in step.terminated | step.truncated:
         places = np.flatnonzero(ended)
         require(len(places), f"no episode ended in {_steps(env)} steps, with horizon {env.horizon}")
-        longest = np.diff(places, prepend=-1).max()
-        require(
-            longest <= env.horizon, f"an episode took {longest} steps, with horizon {env.horizon}"
-        )
+        lengths = np.diff(places, prepend=-1)
+        for name, fits in (
+            ("horizon", lengths.max() <= env.horizon),
+            ("shortest_length", lengths.min() >= env.shortest_length),
+        ):
+            took = f"episodes took {lengths.min()} to {lengths.max()} steps"
+            require(fits, f"{took}, with {name} {getattr(env, name)}")
 
 
 def the_next_episode_begins_after_an_end(env: Environment) -> None:
@@ -160,7 +163,7 @@ WORLD_LAWS: tuple[Callable[[Environment], None], ...] = (
     observations_stay_in_range,
     tiles_make_every_image,
     the_same_key_gives_the_same_episode,
-    episodes_end_within_the_horizon,
+    episodes_are_as_long_as_said,
     the_next_episode_begins_after_an_end,
     rewards_are_events_priced,
     people_can_look_at_it,

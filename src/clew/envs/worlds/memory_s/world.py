@@ -100,8 +100,13 @@ class MemoryS(Environment[Level, CorridorState]):
 
     @property
     def typical_length(self) -> int:
-        """Once through the hallway."""
-        return self.size
+        """The shortest episode, as levels cost little."""
+        return self.shortest_length
+
+    @property
+    def shortest_length(self) -> int:
+        """From the end of the hallway: forward, turn, forward."""
+        return 3
 
     @property
     def obs_shape(self) -> tuple[int, ...]:

@@ -82,7 +82,12 @@ class TinyReproduce(Environment[Level, SequenceState]):
 
     @property
     def typical_length(self) -> int:
-        """The shortest episode: the first graded token is wrong."""
+        """The shortest episode, as levels cost little."""
+        return self.shortest_length
+
+    @property
+    def shortest_length(self) -> int:
+        """The first graded token is wrong."""
         return self.k
 
     @property
