@@ -12,6 +12,7 @@ import pytest
 
 from clew import envs
 from clew.envs import Environment
+from clew.envs.worlds.tiny_reproduce.world import TinyReproduce
 from clew.testing import WORLD_LAWS
 
 
@@ -27,7 +28,19 @@ def test_pictures_have_colours(env: Environment) -> None:
 
 def test_an_empty_stock_is_filled_on_the_spot() -> None:
     """With one level in stock all later ones are drawn fresh, no two alike."""
-    env = envs.make("TinyReproduce", k=8, v=9)
+
+    class Unsure(TinyReproduce):
+        """It does not say that no episode is shorter."""
+
+        @property
+        def typical_length(self) -> int:
+            return self.k
+
+        @property
+        def shortest_length(self) -> int:
+            return 1
+
+    env = Unsure(k=8, v=9)
     levels = envs.lay_out(env, jax.random.key(0), 0)
     assert levels.shape == (1, 8)
 
