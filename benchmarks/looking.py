@@ -79,6 +79,10 @@ class Look(Environment[Level, LookState]):
         return self.corridor.typical_length
 
     @property
+    def shortest_length(self) -> int:
+        return self.corridor.shortest_length
+
+    @property
     def obs_shape(self) -> tuple[int, ...]:
         return self.corridor.obs_shape
 

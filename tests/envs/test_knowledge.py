@@ -163,7 +163,7 @@ def test_all_else_is_the_worlds_own() -> None:
     env, world = knowing("TinyReproduce", k=3, v=2), envs.make("TinyReproduce", k=3, v=2)
     for name in (
         "event_names", "obs_dtype", "obs_high", "rewards", "action_names", "horizon",
-        "typical_length", "obs_shape", "n_symbols",
+        "typical_length", "shortest_length", "obs_shape", "n_symbols",
     ):  # fmt: skip
         assert getattr(env, name) == getattr(world, name), name
     assert env.reward_variants() == world.reward_variants()

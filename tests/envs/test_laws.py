@@ -57,6 +57,28 @@ def test_an_empty_stock_is_filled_on_the_spot() -> None:
     assert len(stock) == 26
 
 
+@pytest.mark.parametrize("begun_before", [False, True])
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 9, 10])
+def test_a_stock_lasts_for_the_shortest_episodes(steps: int, begun_before: bool) -> None:
+    """Every level is begun once, also where an episode of an earlier rollout ends at once."""
+    env = TinyReproduce(k=3, v=1000)
+    levels = envs.lay_out(env, jax.random.key(0), steps)
+    running = envs.begin(env, levels)
+    if begun_before:
+        for _ in range(env.k - 1):
+            running, _ = envs.advance(env, levels, running, jnp.int32(0), jax.random.key(1))
+        running = running._replace(used=jnp.int32(0))
+    begun = []
+    for _ in range(steps):
+        used = int(running.used)
+        wrong = (running.state.sequence[-1] + 1) % env.v
+        running, step = envs.advance(env, levels, running, wrong, jax.random.key(1))
+        if step.terminated:
+            begun.append(used)
+    assert len(begun) == (steps + (env.k - 1 if begun_before else 0)) // env.k
+    assert all(used < len(levels) for used in begun)
+
+
 @pytest.mark.parametrize("name", ["MysteryPath-Grid", "MiniGrid-MemoryS13", "TinyReproduce"])
 def test_the_step_consumes_no_randomness(name: str) -> None:
     """All chance lies in the level, so that levels can be enumerated."""

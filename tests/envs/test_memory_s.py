@@ -164,10 +164,13 @@ def test_done_is_free_and_everything_else_is_a_move() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("random_length", [False, True])
-def test_no_episode_is_shorter_than_said(size: int, random_length: bool) -> None:
+@pytest.mark.parametrize("max_steps", [None, 1, 2])
+def test_no_episode_is_shorter_than_said(
+    size: int, random_length: bool, max_steps: int | None
+) -> None:
     """From all starts at once, whatever is done: a stock of levels is laid out by it."""
-    env = MemoryS(size=size, random_length=random_length)
+    env = MemoryS(size=size, random_length=random_length, max_steps=max_steps)
     tables, reached, steps = env.tables, np.unique(env.tables.starts), 0
-    while not (tables.success | tables.failure)[reached].any():
+    while steps < env.horizon and not (tables.success | tables.failure)[reached].any():
         reached, steps = np.unique(tables.next_state[reached]), steps + 1
     assert steps == env.shortest_length == env.typical_length

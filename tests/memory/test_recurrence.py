@@ -13,8 +13,10 @@ import pytest
 from clew.memory import state_gradients
 from clew.memory.architectures import gated_delta_net, gru, lstm
 from clew.memory.product_gradients import scan_with_product_gradients
+from clew.memory.recurrence import advance
 from clew.memory.state_gradients import plain_scan, scan_with_state_gradients
 from clew.testing.memory_laws import IN, in_float64
+from clew.validate import BadInput
 from tests.memory.conftest import build
 
 PLAIN = [pytest.param(name, marks=pytest.mark.slow) for name in ("GRU, plain", "LSTM, plain")]
@@ -55,6 +57,52 @@ def test_all_ways_are_one(variant: str, monkeypatch: pytest.MonkeyPatch) -> None
         )
         results.append(eqx.filter_jit(run)(pack, xs, resets))
     jax.tree.map(assert_all_close, *results)
+
+
+def test_a_hidden_layer_wider_than_the_memory() -> None:
+    """Acting, and learning in all three ways, cut products by the memory's width."""
+
+    def step(weights: Any, h: Any, x: Any, product: Any) -> Any:
+        up, down, bias = weights
+        wide = jnp.tanh(jnp.concatenate(product(up, h), -1))
+        (narrow,) = product(down, wide)
+        return jnp.tanh(x[0] * bias[0] + narrow + bias[1])
+
+    rng = np.random.default_rng(0)
+    width, steps = 4, 6
+    shapes = ((2 * width, width), (width, 2 * width), (2 * width,))
+    weights = tuple(jnp.asarray(rng.normal(size=shape)) for shape in shapes)
+    state, xs = jnp.asarray(rng.normal(size=width)), jnp.asarray(rng.normal(size=(steps, width)))
+    resets = jnp.arange(steps) == 2
+    slow, h = [], state
+    for x, reset in zip(xs, resets, strict=True):
+        h = advance(step, weights, h, x, reset)
+        slow.append(h)
+    ways = plain_scan, scan_with_state_gradients, scan_with_product_gradients
+    for way in ways:
+        np.testing.assert_allclose(way(step, weights, state, xs, resets), slow, rtol=1e-6)
+
+    def total(way: Any, *given: Any) -> Any:
+        return jnp.sin(way(step, *given, resets)).sum()
+
+    gradients = [jax.grad(total, (1, 2, 3))(way, weights, state, xs) for way in ways]
+    jax.tree.map(assert_all_close, *gradients)
+
+
+@pytest.mark.parametrize("way", [scan_with_state_gradients, scan_with_product_gradients])
+def test_what_it_cannot_do_is_said(way: Any) -> None:
+    """Second derivatives, and arrays that have no parts of the memory's width."""
+
+    def step(weights: Any, h: Any, x: Any, product: Any) -> Any:
+        return jnp.tanh(x[0] + product(weights, h)[0])
+
+    def total(matrix: Any) -> Any:
+        return way(step, matrix, jnp.ones(3), jnp.ones((2, 3)), jnp.zeros(2, bool)).sum()
+
+    with pytest.raises(NotImplementedError, match="first derivatives only"):
+        jax.grad(lambda matrix: (jax.grad(total)(matrix) ** 2).sum())(jnp.ones((3, 3)))
+    with pytest.raises(BadInput, match="width 3 was given an array of shape"):
+        total(jnp.ones((4, 3)))
 
 
 def assert_all_close(first: Any, *others: Any) -> None:

@@ -46,8 +46,8 @@ def advance(
 ) -> tuple[Running, Step]:
     """Take one step, and begin the next level if it ended the episode.
 
-    The returned step is that of the old episode, its final observation included. `levels` must
-    have been laid out for at least as many steps as are taken.
+    The returned step is that of the old episode, its final observation included. Where `levels`
+    were laid out for fewer steps than are taken, they may begin anew.
     """
     state, step = env.step(running.state, action, key)
     done = step.terminated | step.truncated
@@ -64,9 +64,9 @@ def _next_level(
     wanted: Bool[Array, ""],
     key: PRNGKeyArray,
 ) -> L:
-    if env.typical_length <= env.shortest_length:  # the stock lasts
-        return _pick(levels, used)
     stock = jax.tree.leaves(levels)[0].shape[0]
+    if env.typical_length <= env.shortest_length:  # it lasts
+        return _pick(levels, used % stock)
     missing = wanted & (used >= stock)
 
     # A loop of at most one round, not a `cond`: vmapped, a loop runs only in the steps in which

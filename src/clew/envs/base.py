@@ -89,11 +89,13 @@ class Environment(abc.ABC, Generic[L, S]):
     @property
     @abc.abstractmethod
     def typical_length(self) -> int:
-        """Steps of a quick but ordinary episode; it says how many levels to keep in stock."""
+        """How many steps a stock of levels has for each: those of a quick but ordinary episode; of
+        the shortest one, if levels cost little."""
 
     @property
     def shortest_length(self) -> int:
-        """No episode has fewer steps. Where `typical_length` is no more, a stock always lasts."""
+        """No episode has fewer steps. Where `typical_length` is not larger, a stock always lasts,
+        and nothing looks whether it does."""
         return 1
 
     @property

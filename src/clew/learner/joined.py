@@ -1,8 +1,10 @@
-"""Small arrays as one: a loop then writes them at once, where each write would be a kernel."""
+"""Numbers and vectors of many kinds as two arrays, which a loop writes at once: each write of its
+own would be a kernel."""
 
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import jax
@@ -15,39 +17,36 @@ KINDS = {"bool": jnp.int32, "int32": jnp.int32, "float32": jnp.float32}
 
 
 def join(tree: PyTree[Array]) -> list[Array]:
-    """What is small, as one array for integers and one for floats, [env, …]; the rest as it is."""
+    """What is a number or a vector in every environment, [env, …]: as one array of integers and one
+    of floats. Then the rest, as it is."""
     leaves = jax.tree.leaves(tree)
-    return [
-        leaves[group[0]]
-        if kind is None
-        else jnp.concatenate(
-            [leaves[i].reshape(len(leaves[i]), -1).astype(kind) for i in group], -1
-        )
-        for kind, group in _groups(leaves)
+    rows = [
+        [leaf.reshape(len(leaf), -1).astype(kind) for leaf in leaves if _kind(leaf) is kind]
+        for kind in (jnp.int32, jnp.float32)
     ]
+    joined = [jnp.concatenate(each, -1) for each in rows if each]
+    return joined + [leaf for leaf in leaves if _kind(leaf) is None]
 
 
 def part(joined: list[Array], like: T) -> T:
-    """The tree that was joined, with further axes before those of `like`, which has its shapes."""
+    """The tree that was joined. `like` has its shapes; `joined` may have axes before those."""
     leaves, tree = jax.tree.flatten(like)
-    found: dict[int, Array] = {}
-    for array, (kind, group) in zip(joined, _groups(leaves), strict=True):
-        if kind is None:
-            found[group[0]] = array
+    arrays, found = iter(joined), {}
+    for kind in (jnp.int32, jnp.float32):
+        mine = [i for i, leaf in enumerate(leaves) if _kind(leaf) is kind]
+        if not mine:
             continue
-        start = 0
-        for i in group:
-            shape = leaves[i].shape[1:]
-            piece = array[..., start : start + math.prod(shape)]
-            found[i] = piece.reshape(*array.shape[:-1], *shape).astype(leaves[i].dtype)
-            start += math.prod(shape)
+        whole = next(arrays)
+        ends = [*accumulate(math.prod(leaves[i].shape[1:]) for i in mine)]
+        for i, piece in zip(mine, jnp.split(whole, ends[:-1], -1), strict=True):
+            shape = (*whole.shape[:-1], *leaves[i].shape[1:])
+            found[i] = piece.reshape(shape).astype(leaves[i].dtype)
+    for i, leaf in enumerate(leaves):
+        if _kind(leaf) is None:
+            found[i] = next(arrays)
     return jax.tree.unflatten(tree, [found[i] for i in range(len(leaves))])
 
 
-def _groups(leaves: list[Any]) -> list[tuple[Any, list[int]]]:
-    """Which leaves are joined, and as what; None for one that is left as it is."""
-    groups: dict[Any, list[int]] = {}
-    for i, leaf in enumerate(leaves):
-        small = leaf.ndim <= 2 and str(leaf.dtype) in KINDS
-        groups.setdefault(KINDS[str(leaf.dtype)] if small else i, []).append(i)
-    return [(None if isinstance(kind, int) else kind, group) for kind, group in groups.items()]
+def _kind(leaf: Any) -> Any:
+    """What it is joined as; None if it is left alone."""
+    return KINDS.get(str(leaf.dtype)) if leaf.ndim <= 2 else None

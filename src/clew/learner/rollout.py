@@ -82,11 +82,11 @@ def collect_rollout(
     def chunk(
         carry: Carry, keys_and_noise: KeysAndNoise
     ) -> tuple[Carry, tuple[list[Array], MemoryState]]:
-        def joined(carry: Carry, now: KeysAndNoise) -> tuple[Carry, list[Array]]:
+        def joined_step(carry: Carry, now: KeysAndNoise) -> tuple[Carry, list[Array]]:
             carry, recorded = step(carry, now)
             return carry, join(recorded)
 
-        after, steps = jax.lax.scan(joined, carry, keys_and_noise)
+        after, steps = jax.lax.scan(joined_step, carry, keys_and_noise)
         return after, (steps, carry[2])
 
     # the stock of levels is new, and none of it is used

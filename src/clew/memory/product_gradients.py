@@ -2,8 +2,8 @@
 
 The loop forwards keeps every product and the vector that was multiplied, the loop backwards the
 gradient with respect to every product. Gradients with respect to matrices are then one product
-over all steps. What jax keeps and adds up by itself takes about as long as the products do:
-see docs/performance.md.
+over all steps. (jax by itself keeps every number that a step computes, and adds up a gradient as
+large as each matrix at every step.)
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from clew.memory.transition import (
     Transition,
     cut,
     cut_vectors,
+    differentiated_once,
     known,
     multiplied,
     width_of,
@@ -38,7 +39,8 @@ def scan_with_product_gradients(
     width = width_of(state)
     fixed, start, values = jax.lax.stop_gradient((weights, state, inputs))
     # a product is twice as fast with a matrix that lies transposed
-    transposed = jax.tree.map(lambda x: jax.lax.optimization_barrier(x.T), in_blocks(fixed, width))
+    transposed = jax.tree.map(lambda x: x.T, cut(fixed, width, axis=0))
+    transposed = jax.lax.optimization_barrier(transposed)
 
     def advance(state: S, now: tuple[Array, Bool[Array, ""]]) -> tuple[S, tuple[Any, ...]]:
         value, reset = now
@@ -47,7 +49,7 @@ def scan_with_product_gradients(
         def keep(blocks: Parts, vector: Array) -> Parts:
             parts = tuple(vector @ block for block in blocks)
             factors.append(vector)
-            products.append(joined(parts))
+            products.append(concatenated(parts))
             return parts
 
         after = transition(transposed, before, cut(value, width), keep)
@@ -72,13 +74,8 @@ def scan_with_product_gradients(
     return _through_products(transition, products_again, vectors, state, inputs, after, residuals)
 
 
-def in_blocks(weights: PyTree, width: int) -> PyTree:
-    """All in parts; of a matrix its rows are cut."""
-    return jax.tree.map(lambda x: tuple(jnp.split(x, len(x) // width)), weights)
-
-
-def joined(parts: Parts) -> Array:
-    """What was cut; not joined before it was computed, which XLA does one number at a time."""
+def concatenated(parts: Parts) -> Array:
+    """What was cut; not before it was computed, which XLA does one number at a time."""
     return jnp.concatenate(jax.lax.optimization_barrier(parts), -1)
 
 
@@ -105,6 +102,7 @@ def _forward(
     after: S,
     residuals: PyTree,
 ) -> tuple[S, PyTree]:
+    *_, after = differentiated_once((products, vectors, state, inputs, after))
     return after, (vectors, residuals)
 
 
@@ -123,15 +121,16 @@ def _backward(transition: Transition, kept: PyTree, cotangents: PyTree) -> tuple
                 each = zip(blocks, *next(remembered), strict=True)
                 return tuple(known(part, block, vector) + change for block, part, change in each)
 
-            weights = in_blocks(eqx.combine(vectors, matrices), width)
+            weights = cut(eqx.combine(vectors, matrices), width, axis=0)
             return transition(weights, state, value, recall)
 
         at = (state, cut(value, width), vectors, cut(jax.tree.map(jnp.zeros_like, products), width))
         _, pull = jax.vjp(step, *at)
         of_state, of_value, of_vectors, of_products = pull(jax.tree.map(jnp.add, cotangent, later))
         sums = jax.tree.map(jnp.add, sums, of_vectors)
-        of_products = [joined(parts) for parts in of_products]
-        return (cleared(of_state, reset), sums), (of_products, joined(of_value))
+        of_products = [concatenated(parts) for parts in of_products]
+        of_value = jax.tree.map(lambda _, parts: concatenated(parts), value, of_value)
+        return (cleared(of_state, reset), sums), (of_products, of_value)
 
     nothing = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[0]), cotangents)
     start = (nothing, jax.tree.map(jnp.zeros_like, vectors))

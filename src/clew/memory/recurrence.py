@@ -19,7 +19,7 @@ from clew.memory import state_gradients
 from clew.memory.base import Reset, Resets, cleared
 from clew.memory.product_gradients import scan_with_product_gradients
 from clew.memory.state_gradients import scan_with_state_gradients
-from clew.memory.transition import Inputs, Transition, cut, cut_vectors, product, width_of
+from clew.memory.transition import Inputs, Transition, cut, cut_vectors, product_in_parts, width_of
 
 S = TypeVar("S")
 
@@ -28,7 +28,7 @@ def advance(transition: Transition, weights: PyTree, state: S, value: Inputs, re
     """One step, as agents act."""
     width = width_of(state)
     weights, value = cut_vectors(weights, width), cut(value, width)
-    return transition(weights, cleared(state, reset), value, product)
+    return transition(weights, cleared(state, reset), value, product_in_parts(width))
 
 
 def recur(transition: Transition, weights: PyTree, state: S, inputs: Inputs, resets: Resets) -> S:

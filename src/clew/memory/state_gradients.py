@@ -26,9 +26,10 @@ from clew.memory.transition import (
     Transition,
     cut,
     cut_vectors,
+    differentiated_once,
     known,
     multiplied,
-    product,
+    product_in_parts,
     width_of,
 )
 
@@ -55,9 +56,10 @@ def plain_scan(
     resets: Resets,
     unroll: int = 1,
 ) -> S:
-    """The scan that jax differentiates by itself."""
+    """The loop forwards, which jax could differentiate by itself."""
     width = width_of(state)
     weights, inputs = cut_vectors(weights, width), cut(inputs, width)
+    product = product_in_parts(width)
 
     def step(state: S, now: tuple[PyTree, Bool[Array, ""]]) -> tuple[S, S]:
         value, reset = now
@@ -170,6 +172,7 @@ def _through_time(back: Back[S], steps: S, state: S, after: S, residuals: Residu
 def _forward(
     back: Back[S], steps: S, state: S, after: S, residuals: Residuals
 ) -> tuple[S, Residuals]:
+    *_, after = differentiated_once((steps, state, after))
     return after, residuals
 
 

@@ -7,18 +7,21 @@ memory's width. A kernel cannot cut arrays, and the gradient of a cut is slow on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from clew.layers import LayerNorm
+from clew.validate import BadInput
+
+T = TypeVar("T")
 
 Parts = tuple[Any, ...]
 """An array in parts of the memory's width."""
-Inputs = Float[Array, "*batch rows"]
-"""What inputs contribute to a step, stacked."""
+Inputs = PyTree[Float[Array, "*batch rows"]]
+"""What inputs contribute, parts stacked: to one step, or to those of a chunk."""
 Matrix = Any
 """Of weights, in whatever form the product that is handed over with it knows."""
 Product = Callable[[Matrix, Array], Parts]
@@ -31,13 +34,23 @@ hashed."""
 
 
 def width_of(state: PyTree[Array]) -> int:
-    """Of the memory that this is a state of."""
+    """Of the memory that this is a state of; all leaves of a state are as wide."""
     return jax.tree.leaves(state)[0].shape[-1]
 
 
-def cut(arrays: PyTree[Array], width: int) -> Any:
-    """Every array in parts, along its last axis."""
-    return jax.tree.map(lambda x: tuple(jnp.split(x, x.shape[-1] // width, -1)), arrays)
+def cut(arrays: PyTree[Array], width: int, axis: int = -1) -> Any:
+    """Every array in parts, along its last axis or this one."""
+
+    def parts(x: Array) -> Parts:
+        if x.ndim == 0 or x.shape[axis] % width:
+            raise BadInput(
+                f"a recurrent step of a memory of width {width} was given an array of shape "
+                f"{x.shape}; its inputs, vectors and the rows of its matrices must be as many "
+                "times the width as there are parts (docs/howto/memory.md)"
+            )
+        return tuple(jnp.split(x, x.shape[axis] // width, axis))
+
+    return jax.tree.map(parts, arrays)
 
 
 def cut_vectors(weights: PyTree[Array], width: int) -> Any:
@@ -50,25 +63,38 @@ def multiplied(matrix: Float[Array, "out in"], vectors: Float[Array, "*batch in"
     return vectors @ matrix.T
 
 
-def product(matrix: Float[Array, "out in"], vectors: Float[Array, "*batch in"]) -> Parts:
-    """The same in parts, if each is as long as a vector."""
-    return cut(multiplied(matrix, vectors), vectors.shape[-1])
+def product_in_parts(width: int) -> Product:
+    """The same in parts."""
+    return lambda matrix, vectors: cut(multiplied(matrix, vectors), width)
 
 
 @jax.custom_jvp
 def known(
-    product: Float[Array, " out"], matrix: Float[Array, "out in"], vector: Float[Array, " in"]
+    value: Float[Array, " out"], matrix: Float[Array, "out in"], vector: Float[Array, " in"]
 ) -> Float[Array, " out"]:
-    """The product of a matrix and a vector, which is not computed again."""
-    return product
+    """`value`, which is the product of a matrix and a vector, and is not computed again."""
+    return value
 
 
 @known.defjvp
 def _(
     primals: tuple[Array, Array, Array], tangents: tuple[Array, Array, Array]
 ) -> tuple[Array, Array]:
-    product, matrix, _ = primals
-    return product, multiplied(matrix, tangents[2])
+    value, matrix, _ = primals
+    return value, multiplied(matrix, tangents[2])
+
+
+@jax.custom_jvp
+def differentiated_once(tree: T) -> T:
+    """As it is. What is made of it has no second derivative: it would be wrong without a word."""
+    return tree
+
+
+@differentiated_once.defjvp
+def _(primals: tuple[Any], tangents: tuple[Any]) -> Any:
+    raise NotImplementedError(
+        "memories that go step by step have first derivatives only; scan their `step` for others"
+    )
 
 
 def normed(norm: LayerNorm, parts: Parts) -> Parts:

@@ -70,7 +70,12 @@ class TemplateClass(envs.Environment[jax.Array, State]):
 
     @property
     def typical_length(self) -> int:
-        """Steps of a quick but ordinary episode."""
+        """How many steps a stock of levels has for each: those of a quick but ordinary episode."""
+        return self.delay
+
+    @property
+    def shortest_length(self) -> int:
+        """No episode has fewer steps; 1 if you cannot say."""
         return self.delay
 
     @property

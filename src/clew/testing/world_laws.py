@@ -78,6 +78,8 @@ def the_same_key_gives_the_same_episode(env: Environment) -> None:
 
 def episodes_are_as_long_as_said(env: Environment) -> None:
     """A learner's and an evaluation's lengths rest on it, and how many levels are drawn."""
+    within = 1 <= env.shortest_length <= env.horizon
+    require(within, f"shortest_length {env.shortest_length} must be 1 to the horizon {env.horizon}")
     _, step, _ = _played(env)
     for ended in step.terminated | step.truncated:
         places = np.flatnonzero(ended)

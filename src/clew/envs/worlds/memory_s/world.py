@@ -106,7 +106,7 @@ class MemoryS(Environment[Level, CorridorState]):
     @property
     def shortest_length(self) -> int:
         """From the end of the hallway: forward, turn, forward."""
-        return 3
+        return min(3, self.horizon)
 
     @property
     def obs_shape(self) -> tuple[int, ...]:
