@@ -102,7 +102,7 @@ def _forward(
     after: S,
     residuals: PyTree,
 ) -> tuple[S, PyTree]:
-    *_, after = differentiated_once((products, vectors, state, inputs, after))
+    after = differentiated_once(after, (products, vectors, state, inputs))
     return after, (vectors, residuals)
 
 
@@ -114,7 +114,7 @@ def _backward(transition: Transition, kept: PyTree, cotangents: PyTree) -> tuple
         later, sums = carry
         cotangent, state, value, products, reset = now
 
-        def step(state: PyTree, value: Parts, vectors: PyTree, changes: list[Parts]) -> S:
+        def step(state: PyTree, value: Parts, vectors: PyTree, changes: list[Parts]) -> PyTree:
             remembered = iter(zip(cut(products, width), changes, strict=True))
 
             def recall(blocks: Parts, vector: Array) -> Parts:

@@ -172,8 +172,7 @@ def _through_time(back: Back[S], steps: S, state: S, after: S, residuals: Residu
 def _forward(
     back: Back[S], steps: S, state: S, after: S, residuals: Residuals
 ) -> tuple[S, Residuals]:
-    *_, after = differentiated_once((steps, state, after))
-    return after, residuals
+    return differentiated_once(after, (steps, state)), residuals
 
 
 def _backward(back: Back[S], residuals: Residuals, cotangents: S) -> tuple[S | None, ...]:

@@ -84,13 +84,15 @@ def _(
     return value, multiplied(matrix, tangents[2])
 
 
-@jax.custom_jvp
-def differentiated_once(tree: T) -> T:
-    """As it is. What is made of it has no second derivative: it would be wrong without a word."""
-    return tree
+def differentiated_once(value: T, of: PyTree[Array]) -> T:
+    """`value`, a function of `of`; it has no second derivative, which would be wrong."""
+    return _once((of, value))[1]
 
 
-@differentiated_once.defjvp
+_once: Any = jax.custom_jvp(lambda tree: tree)
+
+
+@_once.defjvp
 def _(primals: tuple[Any], tangents: tuple[Any]) -> Any:
     raise NotImplementedError(
         "memories that go step by step have first derivatives only; scan their `step` for others"
