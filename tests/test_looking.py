@@ -121,3 +121,8 @@ def test_the_table(looking: ModuleType) -> None:
     assert "| 2 | 0.75 [0.00, 1.00] | 0.50 [0.00, 1.00] | 1.0 M (1/2) |" in paid
     beside = next(row for row in rows if "begins beside the cue" in row)
     assert beside.endswith("| 2 | 1.00 [1.00, 1.00] |  | 1.0 M (2/2) |")
+
+
+def test_the_documented_table_is_that_of_the_results(looking: ModuleType) -> None:
+    made = looking.table(pd.read_csv(ROOT / "results" / "looking.csv"), ROOT / "results")
+    assert made in (ROOT / "docs" / "reproduction.md").read_text()
