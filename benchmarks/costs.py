@@ -105,7 +105,7 @@ def draw(rows: list[dict[str, str]]) -> Figure:
         axes.set_xlabel({"runs": "runs in a pack", "world": ""}.get(name, name))
     panels[0].set_ylabel("environment steps a second")
     panels[0].loglog()
-    panels[0].legend(fontsize=6)
+    panels[0].legend(fontsize=6, loc="center right")
     for axes in panels:
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, which="both", lw=0.4)
@@ -121,9 +121,9 @@ def curve(
     """Of the rows that differ from the base in nothing but this."""
     others = {key: value for key, value in {**BASE, "runs": "1"}.items() if key != name}
     chosen = [row for row in rows if all(row[key] == value for key, value in others.items())]
-    if len(chosen) < 2:
-        return
     newest = {row[name]: float(row["steps_per_second"]) for row in chosen}
+    if len(newest) < 2:
+        return
     if name == "world":
         names = [world.removeprefix("MiniGrid-").removesuffix("-Grid") for world in newest]
         axes.plot(names, list(newest.values()), "o", ms=4, color=colour)
