@@ -59,6 +59,8 @@ class Twice(Latent[SequenceState, tuple[()]]):
             {"horizon": 2, **stepping(lambda s: s._replace(truncated=jnp.bool_(False)))},
             "an episode took 3 steps, with horizon 2",
         ),
+        ({"horizon": 9, "shortest_length": 4}, "an episode took 2 steps, with shortest_length 4"),
+        ({"shortest_length": 4}, "shortest_length 4 must be 1 to the horizon 3"),
         (
             stepping(lambda s: s._replace(obs=jnp.float32(s.obs))),
             r"Step.obs must be int32\[\], and is float32\[\]",

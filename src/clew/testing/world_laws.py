@@ -85,12 +85,11 @@ def episodes_are_as_long_as_said(env: Environment) -> None:
         places = np.flatnonzero(ended)
         require(len(places), f"no episode ended in {_steps(env)} steps, with horizon {env.horizon}")
         lengths = np.diff(places, prepend=-1)
-        for name, fits in (
-            ("horizon", lengths.max() <= env.horizon),
-            ("shortest_length", lengths.min() >= env.shortest_length),
+        for name, took, fits in (
+            ("horizon", lengths.max(), lengths.max() <= env.horizon),
+            ("shortest_length", lengths.min(), lengths.min() >= env.shortest_length),
         ):
-            took = f"episodes took {lengths.min()} to {lengths.max()} steps"
-            require(fits, f"{took}, with {name} {getattr(env, name)}")
+            require(fits, f"an episode took {took} steps, with {name} {getattr(env, name)}")
 
 
 def the_next_episode_begins_after_an_end(env: Environment) -> None:

@@ -92,10 +92,10 @@ def test_the_good_one_is_good() -> None:
     ids=["states", "observations", "cells", "work"],
 )
 def test_too_large_is_refused_with_its_size_at_once(text: str, size: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()  # the clock also counts what else the machine does
     with pytest.raises(ParseError, match=size):
         parse_pomdp(text, limits=Limits(cells=30_000))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_too_many_ways_are_refused() -> None:
