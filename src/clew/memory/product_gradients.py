@@ -93,17 +93,10 @@ def _through_products(
     return after
 
 
-def _forward(
-    transition: Transition,
-    products: list[Array],
-    vectors: PyTree,
-    state: S,
-    inputs: Inputs,
-    after: S,
-    residuals: PyTree,
-) -> tuple[S, PyTree]:
-    after = differentiated_once(after, (products, vectors, state, inputs))
-    return after, (vectors, residuals)
+def _forward(transition: Transition, *given: Any) -> tuple[Any, Any]:
+    *of, after, residuals = given
+    _, vectors, *_ = of
+    return differentiated_once(after, of), (vectors, residuals)
 
 
 def _backward(transition: Transition, kept: PyTree, cotangents: PyTree) -> tuple[Any, ...]:
