@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -103,6 +104,16 @@ def test_what_it_cannot_do_is_said(way: Any) -> None:
         jax.grad(lambda matrix: (jax.grad(total)(matrix) ** 2).sum())(jnp.ones((3, 3)))
     with pytest.raises(BadInput, match="width 3 was given an array of shape"):
         total(jnp.ones((4, 3)))
+
+
+@pytest.mark.parametrize(("variant", "once"), [("GRU", True), ("GRU, plain", False)])
+def test_what_has_no_norms_is_jaxs_to_differentiate(variant: str, once: bool) -> None:
+    """On a CPU, where that is faster."""
+    cell = build(variant)
+    xs, resets = jnp.ones((3, IN)), jnp.zeros(3, bool)
+    unroll = partial(cell.unroll, resets=resets)
+    text = str(jax.make_jaxpr(unroll)(cell.initial_state(), cell.read(xs)))
+    assert ("custom_vjp" in text) is once
 
 
 def assert_all_close(first: Any, *others: Any) -> None:

@@ -15,10 +15,11 @@ from typing import TypeVar
 import jax
 from jaxtyping import Array, Bool, PyTree
 
+from clew.layers import LayerNorm
 from clew.memory import state_gradients
 from clew.memory.base import Reset, Resets, cleared
 from clew.memory.product_gradients import scan_with_product_gradients
-from clew.memory.state_gradients import scan_with_state_gradients
+from clew.memory.state_gradients import plain_scan, scan_with_state_gradients
 from clew.memory.transition import Inputs, Transition, cut, cut_vectors, product_in_parts, width_of
 
 S = TypeVar("S")
@@ -33,8 +34,10 @@ def advance(transition: Transition, weights: PyTree, state: S, value: Inputs, re
 
 def recur(transition: Transition, weights: PyTree, state: S, inputs: Inputs, resets: Resets) -> S:
     """The states after every step, stacked: s_t = f(weights, cleared(s_{t−1}), input_t)."""
-    on_cpu = jax.default_backend() == "cpu"
-    scan = scan_with_product_gradients if on_cpu else scan_with_state_gradients
+    if jax.default_backend() != "cpu":
+        scan = scan_with_state_gradients
+    else:  # jax keeps little of a step without norms: its own gradient is then no slower
+        scan = scan_with_product_gradients if _has_norms(weights) else plain_scan
     return scan(transition, weights, state, inputs, resets)
 
 
@@ -50,3 +53,8 @@ def recur_batch(
     if state_gradients.kernels_fit(*arguments):
         return state_gradients.kernels_with_state_gradients(*arguments)
     return jax.vmap(partial(recur, transition, weights))(state, inputs, resets)
+
+
+def _has_norms(weights: PyTree) -> bool:
+    parts = jax.tree.leaves(weights, is_leaf=lambda part: isinstance(part, LayerNorm))
+    return any(isinstance(part, LayerNorm) for part in parts)
