@@ -88,5 +88,9 @@ def test_a_suite_is_probed(tmp_path: Path) -> None:
     suite.write_text(told + "\n".join(f"{name} = {value}" for name, value in SMALL.items()))
     called("run", str(suite), "--store", str(store))
     probed = called("probe", str(suite), "--store", str(store), "--episodes", "40")
-    assert "2 probed now, 0 before, 1 without a result" in probed.out, probed
-    assert len(list(Store(store, read_only=True).folders())) == 3
+    assert "5 runs: 2 probed now, 0 before, 3 without a result" in probed.out, probed
+    assert "it is failed, not finished: tests-hosted-small-envs-crashes" in probed.out
+    assert "Given keeps nothing from step to step: tests-hosted-small-envs-recall" in probed.out
+    again = f"this trains it: clew run {suite} --store {store} --retry"
+    assert f"1 of them is not trained to the end; {again}\n" in probed.out
+    assert len(list(Store(store, read_only=True).folders())) == 5

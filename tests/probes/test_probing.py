@@ -282,10 +282,8 @@ def test_the_studys_suite_on_an_empty_store_says_how_to_train_it(
     assert "skipped, it is not in the store: " in said
     assert "and 33 more" in said
     assert "36 runs: 0 probed now, 0 before, 36 without a result" in said
-    assert (
-        f"36 of them are not trained yet; this trains them: clew run probe --store {tmp_path}"
-        in said
-    )
+    train = f"this trains them: clew run probe --store {tmp_path}"
+    assert f"36 of them are not trained to the end; {train}\n" in said
 
 
 def test_unfinished_runs_are_named(
@@ -296,7 +294,8 @@ def test_unfinished_runs_are_named(
     said = capsys.readouterr().out
     assert "skipped, it is not in the store: tinyreproduce-dense-gru-none-s0-" in said
     assert "3 runs: 0 probed now, 0 before, 3 without a result" in said
-    assert f"3 of them are not trained yet; this trains them: clew run {suite_file} --store" in said
+    assert "3 of them are not trained to the end; " in said
+    assert f"this trains them: clew run {suite_file} --store" in said
 
 
 @pytest.mark.parametrize(

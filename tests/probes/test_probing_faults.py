@@ -162,4 +162,4 @@ def test_a_run_whose_weights_are_damaged_is_skipped(folder: Path, small: Suite) 
     wrong.write_bytes(wrong.read_bytes()[:-40])
     (found,) = probe_runs(Store(folder), small.runs()[:1], Protocol(EPISODES))
     assert found.skipped == "it is begun, not finished"
-    assert found.unfinished
+    assert found.untrained == "to train"

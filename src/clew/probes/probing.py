@@ -6,7 +6,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from clew.envs import Environment, Knowing, latents
 from clew.learner.playing import actor_from_arrays
@@ -24,7 +24,7 @@ from clew.probes.stored import (
     read_probes,
     weights_digest,
 )
-from clew.store import RunFolder, Store, require, world_name
+from clew.store import ENDED, RunFolder, Store, require, world_name
 from clew.suite import RunSpec
 from clew.suite.spec import NONE
 from clew.validate import known_names, whole_number
@@ -75,8 +75,8 @@ class ProbedRun(NamedTuple):
     skipped: str = ""
     new: bool = False
     """Whether it was measured just now."""
-    unfinished: bool = False
-    """Whether it is skipped because its training is not finished."""
+    untrained: Literal["", "to train", "to retry"] = ""
+    """If it is skipped because its training is not finished: what would finish it."""
 
 
 class _PendingRun(NamedTuple):
@@ -115,7 +115,7 @@ def _find(store: Store, run: RunSpec, protocol: Protocol) -> ProbedRun | _Pendin
     if status != "finished":
         absent = status == "absent"
         why = "it is not in the store" if absent else f"it is {status}, not finished"
-        return ProbedRun(run, None, why, unfinished=True)
+        return ProbedRun(run, None, why, untrained="to retry" if status in ENDED else "to train")
     weights = weights_digest(folder)
     if weights is None:
         return ProbedRun(run, None, "its weights were not kept")

@@ -103,8 +103,14 @@ def probe(
     _print_results(console, opened, probed, skipped, json)
     counts = f"{new} probed now, {before} before, {len(skipped)} without a result"
     say(console, f"{len(probed)} runs: {counts}")
-    if unfinished := sum(one.unfinished for one in probed):
-        say(console, f"{unfinished} of them are not trained yet; this trains them: {train}")
+    if untrained := [one.untrained for one in probed if one.untrained]:
+        are, them = ("are", "them") if len(untrained) > 1 else ("is", "it")
+        again = " --retry" if "to retry" in untrained else ""
+        say(
+            console,
+            f"{len(untrained)} of them {are} not trained to the end; "
+            f"this trains {them}: {train}{again}",
+        )
     if len(skipped) == len(probed):
         sys.exit(EXIT_FAILED)
 
