@@ -7,6 +7,8 @@ A chunk is 32 environments × 64 steps at width 128, as one minibatch of the stu
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import statistics
 import time
 from collections.abc import Callable
@@ -73,6 +75,19 @@ def by_step(cell: Any, states: Any, inputs: Any, resets: jax.Array) -> Any:
 
 def by_unroll(cell: Any, states: Any, inputs: Any, resets: jax.Array) -> Any:
     return cell.unroll_batch(states, inputs, resets)
+
+
+def keep_memory() -> None:
+    """What a call has used stays with the process (glibc), as within one long program of training.
+
+    Otherwise calls that use more than 32 MB are slower by the time in which the system hands it
+    out, page by page.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        libc = ctypes.CDLL(None)
+        mappings, trim_above = -4, -1  # M_MMAP_MAX, M_TRIM_THRESHOLD
+        libc.mallopt(mappings, 0)
+        libc.mallopt(trim_above, 2**31 - 1)
 
 
 def measure(call: Callable[[], Any], seconds: float) -> float:
@@ -164,6 +179,7 @@ def main() -> None:
         "--recurrences", action="store_true", help="only these, as loops and kernels"
     )
     args = parser.parse_args()
+    keep_memory()
     if args.precision != "default":
         jax.config.update("jax_default_matmul_precision", args.precision)
     device = jax.devices()[0].device_kind
