@@ -154,19 +154,27 @@ def table(rows: list[dict[str, str]]) -> str:
 
 def packs(rows: list[dict[str, str]], since: str = "2026-11-18", least: int = 20) -> str:
     """The study's packs on a GPU: of this size at least, and of runs that this code trained."""
-    names = ("environment", "architecture", "runs_in_pack", "steps", "pack_seconds", "settings")
+    names = (
+        "environment",
+        "architecture",
+        "date",
+        "runs_in_pack",
+        "steps",
+        "pack_seconds",
+        "settings",
+    )
     found: dict[tuple[str, ...], set[str]] = {}
     for row in rows:
         if row["date"] >= since and int(row["runs_in_pack"]) >= least and "gpu" in row["device"]:
             bonus = found.setdefault(tuple(row[name] for name in names), set())
             bonus.add(f"{row['bonus']} {row['bonus_options']}")
-    lines = ["| world | architecture | runs | bonuses in the program | products | M steps/s |",
-             "|---|---|---:|---:|---|---:|"]  # fmt: skip
-    for (world, architecture, runs, steps, seconds, settings), bonus in sorted(found.items()):
+    columns = "world | architecture | day | runs | bonuses in the program | products | M steps/s"
+    lines = [f"| {columns} |", "|---|---|---|---:|---:|---|---:|"]
+    for (world, architecture, day, runs, steps, seconds, settings), bonus in sorted(found.items()):
         rate = int(runs) * int(steps) / float(seconds) / 1e6
         several = sum(not each.startswith("none") for each in bonus)
         products = "TF32" if "precision=default" in settings else "float32"
-        cells = (world, architecture, runs, str(several), products, f"{rate:.2f}")
+        cells = (world, architecture, day, runs, str(several), products, f"{rate:.2f}")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

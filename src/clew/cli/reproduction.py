@@ -68,9 +68,9 @@ def _claims_and_arms(trained: Sequence[TrainedArm]) -> Iterator[str]:
     for claim in CLAIMS:
         found = judge(claim, trained, published)
         yield f"{claim.says}: {found.in_words}"
-        yield f"    published {formatting.estimate(found.published, 2, plus=True)}"
+        yield f"    published {formatting.estimate(found.published, plus=True)}"
         for each in _suites_or_all(found.found):
-            gap = formatting.estimate(each.difference, 2, plus=True)
+            gap = formatting.estimate(each.difference, plus=True)
             seeds = formatting.seeds(each.difference.n)
             when = f"{each.steps / 1e6:.1f} M steps ({each.share:.0%}), {seeds}"
             yield f"    ours      {gap} after {when}: {each.reading}"

@@ -62,7 +62,7 @@ def _bonus(
 
 def _null(bonus: str, memory: str) -> Claim:
     """A bonus where there is nothing to seek."""
-    says = f"{bonus_label(bonus)} changes nothing for {memory} on TinyReproduce"
+    says = f"{bonus_label(bonus)} changes nothing for {memory} on TinyReproduce, dense"
     return _bonus("null", says, TINY_DENSE, memory, "like", bonus)
 
 

@@ -250,7 +250,7 @@ def _under(one: UnderReading) -> list[Cell]:
 
 
 def _gap(interval: Interval) -> Cell:
-    text = formatting.estimate(interval, 2, plus=True)
+    text = formatting.estimate(interval, plus=True)
     return figure(text, interval.estimate, detail=interval.why_not)
 
 
