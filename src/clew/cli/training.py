@@ -170,13 +170,14 @@ def _conclude(
     demo: bool = False,
 ) -> int:
     """Print the suite's runs by arm, what went wrong, and what to type next."""
-    wanted = {run.identity for run in config.suite.runs()}
-    rows = [row for row in scan(store) if row.identity in wanted]
+    wanted = {store.run(run.config).name for run in config.suite.runs()}
+    rows = [row for row in scan(store) if row.name in wanted]
     counts = count(rows)
     if missing := len(wanted) - len(rows):
         counts["absent"] = missing
     print_runs(bars.console, rows, counts, bars.as_json)
-    for failure in failures:
+    stuck = [f"{row.name} is not trained: {row.stuck}" for row in rows if row.stuck]
+    for failure in [*failures, *stuck]:
         print(f"clew: {failure}", file=sys.stderr)
     for line in next_steps(config.store, counts, stopped, demo):
         say(bars.console, line, style="bold")

@@ -9,11 +9,12 @@ from clew.store.merge import Merged, merge
 from clew.store.names import bracketed, world_name
 from clew.store.quarantine import Incident
 from clew.store.run_folder import RunFolder
-from clew.store.state import ENDED, RunState, Status, count, scan
+from clew.store.state import ENDED, LEFT_ALONE, RunState, Status, count, scan
 from clew.store.store import PackFolder, Store
 
 __all__ = [
     "ENDED",
+    "LEFT_ALONE",
     "CannotRead",
     "CannotWrite",
     "Checkpoint",

@@ -14,7 +14,7 @@ from clew.store.arrays import verify_arrays
 from clew.store.canonical import JsonObject, digest
 from clew.store.columns import SCHEMA
 from clew.store.documents import Header, read_any, read_document
-from clew.store.errors import CannotRead, Damaged
+from clew.store.errors import CannotRead, Damaged, FromTheFuture
 from clew.store.names import HASH, run_name
 from clew.validate import BadInput
 
@@ -34,6 +34,8 @@ Status = Literal[
 """running: begun, and a worker has it; only `clew.suite.progress.scan_running` knows."""
 ENDED: tuple[Status, ...] = ("finished", "failed", "diverged")
 """Of runs that nobody trains on, unless they are retried."""
+LEFT_ALONE: tuple[Status, ...] = (*ENDED, "damaged", "unreadable")
+"""Of runs that nobody trains: ended, or, after `RunFolder.find`, with files that stay (`stuck`)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +61,16 @@ class RunState:
     def name(self) -> str:
         """Of its folder."""
         return self.path.name
+
+    @property
+    def stuck(self) -> str:
+        """If its files stay where they are and nothing can be written beside them: what to do."""
+        away = f"move {str(self.path)!r} away"
+        if self.status == "unreadable":
+            return f"{self.reason}; make it readable, or {away}"
+        if any(isinstance(each, FromTheFuture) for each in self.damage):
+            return f"{self.reason}; use that version, or {away}"
+        return ""
 
     @property
     def result(self) -> JsonObject:

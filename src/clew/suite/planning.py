@@ -18,7 +18,7 @@ import jax
 
 from clew.learner import Knobs, Pack, Program
 from clew.learner.execution import runs_at_once
-from clew.store import ENDED, Store, digest, scan
+from clew.store import ENDED, LEFT_ALONE, Store, digest, scan
 from clew.store.canonical import JsonObject
 from clew.suite.packs import (
     Bonuses,
@@ -74,7 +74,7 @@ class SuitePlan:
 
     def split(self, pack: PackSpec) -> None:
         """Put smaller packs in the place of one that was too large; for the holder of its lease."""
-        done, left = self._ended_and_left(pack)
+        done, left = self._over_and_left(pack)
         parts = [done, *cut(left, (len(left) + 1) // 2)]
         self._replace(pack, _made_of(pack, parts))
 
@@ -87,12 +87,12 @@ class SuitePlan:
         self._revise(lambda packs: self._separated(packs, pack))
 
     def regroup(self, pack: PackSpec) -> bool:
-        """See that a pack's runs have not ended and are equally far; for the holder of its lease.
+        """See that a pack's runs can be trained and are equally far; for the holder of its lease.
 
         What another pack has learned of them is taken over. True if other packs had to be put in
         the place of this one.
         """
-        done, left = self._ended_and_left(pack)
+        done, left = self._over_and_left(pack)
         for _ in range(TRIES):  # each that fails has put a damaged checkpoint away
             sources = learned(self._store, pack)
             by_step: dict[int, list[RunSpec]] = {}
@@ -135,7 +135,7 @@ class SuitePlan:
             if pack == failed or (
                 pack.alike(failed) and not self._held(pack.folder(self._store).name)
             ):
-                done, left = self._ended_and_left(pack)
+                done, left = self._over_and_left(pack)
                 by_bonus: dict[BonusSpec, list[RunSpec]] = {}
                 for run in left:
                     by_bonus.setdefault(run.own_bonus, []).append(run)
@@ -148,7 +148,7 @@ class SuitePlan:
         loose: dict[object, list[RunSpec]] = {}
         first: dict[object, PackSpec] = {}
         for pack in packs:
-            folder, (done, left) = pack.folder(self._store), self._ended_and_left(pack)
+            folder, (done, left) = pack.folder(self._store), self._over_and_left(pack)
             if not left or self._held(folder.name):
                 continue
             if folder.checkpoints.paths():
@@ -161,8 +161,8 @@ class SuitePlan:
         whole = [_made_of(first[key], cut(runs, size)) for key, runs in loose.items()]
         return _replaced(packs, parts) + [pack for packs in whole for pack in packs]
 
-    def _ended_and_left(self, pack: PackSpec) -> tuple[list[RunSpec], list[RunSpec]]:
-        done = {run for run in pack.runs if self._store.run(run.config).status in ENDED}
+    def _over_and_left(self, pack: PackSpec) -> tuple[list[RunSpec], list[RunSpec]]:
+        done = {run for run in pack.runs if self._store.run(run.config).status in LEFT_ALONE}
         left = [run for run in pack.runs if run not in done]
         return [run for run in pack.runs if run in done], left
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from clew.learner.program_cache import use_program_cache
 from clew.plugins import UserModule, modules_in_use, use_again
-from clew.store import ENDED, Claims, Conflict, Lease, LeaseLost, PackFolder, Store
+from clew.store import LEFT_ALONE, Claims, Conflict, Lease, LeaseLost, PackFolder, Store
 from clew.store.code import known_provenance
 from clew.suite.ahead import SOON, Ahead
 from clew.suite.logs import Kind
@@ -164,7 +164,8 @@ class _Worker:
             lease = None if _over(folder) else self.claims.take(folder.name)
             if lease is not None:
                 busy = True
-                with lease:
+                # whoever is told that another has it leaves it to them
+                with lease, contextlib.suppress(LeaseLost):
                     # it is ours; but somebody may have put others in its place before
                     if self.plan.refresh() and pack not in self.plan.packs:
                         break
@@ -223,37 +224,39 @@ class _Worker:
         try:
             train_pack(pack, folder, lease, self.stop, watch, self.checkpoint_every, self.logs)
             return
-        except LeaseLost:
-            return  # somebody else has it, and will finish it
-        except (BadInput, OSError):
-            raise  # not the run's fault: a full disk, a wrong checkpoint
+        except (LeaseLost, BadInput, OSError):
+            raise  # not the run's fault: another worker, a full disk, a wrong checkpoint
         except Exception as error:
             if self.stop.reason and isinstance(error.__cause__, (ConnectionError, EOFError)):
                 return  # what stops this process has ended one that an environment steps in
             beside_compiler = self.ahead.busy
-            reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
-            told = "".join(traceback.format_exception(error))
+            reason = storable(f"{type(error).__name__}: {error}".splitlines()[0][:500])
+            told = storable("".join(traceback.format_exception(error)))
             too_large = is_out_of_memory(error)
         gc.collect()  # outside `except`: the error no longer keeps arrays on the device alive
-        with contextlib.suppress(LeaseLost):
-            if too_large and beside_compiler:
-                # compiling takes memory too: it is tried again, without, before it is split
-                self.ahead.wait()
-                return
-            if too_large and len(pack.runs) > 1:
-                lease.confirm()
-                self.plan.split(pack)
-                watch(ended(folder.name, "split", pack.periods))
-                return
-            if not too_large and pack.joint:
-                # one of its bonuses may be to blame, and the others not
-                lease.confirm()
-                self.plan.separate(pack)
-                watch(ended(folder.name, "separated", pack.periods))
-                return
-            # one pack's failure is recorded, and the others go on
-            _fail(folder, lease, f"{TOO_LARGE} ({reason})" if too_large else reason, told)
-            watch(ended(folder.name, "failed", pack.periods))
+        if too_large and beside_compiler:
+            # compiling takes memory too: it is tried again, without, before it is split
+            self.ahead.wait()
+            return
+        if too_large and len(pack.runs) > 1:
+            lease.confirm()
+            self.plan.split(pack)
+            watch(ended(folder.name, "split", pack.periods))
+            return
+        if not too_large and pack.joint:
+            # one of its bonuses may be to blame, and the others not
+            lease.confirm()
+            self.plan.separate(pack)
+            watch(ended(folder.name, "separated", pack.periods))
+            return
+        # one pack's failure is recorded, and the others go on
+        _fail(folder, lease, f"{TOO_LARGE} ({reason})" if too_large else reason, told)
+        watch(ended(folder.name, "failed", pack.periods))
+
+
+def storable(text: str) -> str:
+    """What JSON can hold: the name of a file, in an error, need not be Unicode."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -273,8 +276,9 @@ def _fail(folder: PackFolder, lease: Lease, reason: str, told: str) -> None:
 
 
 def _over(folder: PackFolder) -> bool:
-    """Whether every run has come to its end: a result, or the record of a failure."""
-    return all(run.status in ENDED for run in folder.runs)
+    """Whether no run is to be trained: there is a result, the record of a failure, or files that
+    cannot be judged and stay (`RunState.stuck`)."""
+    return all(run.status in LEFT_ALONE for run in folder.runs)
 
 
 def write_line(log: Path, progress: PackProgress) -> None:

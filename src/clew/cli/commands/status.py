@@ -44,10 +44,13 @@ def status(store: StorePath = Path("results"), /, deep: bool = False, json: bool
         say(console, pack_line(pack))
     for damaged in opened.quarantined() if not json else []:
         say(console, f"set aside: {damaged['was']} {damaged['reason']} (now {damaged['at']})")
-    if any(row.status in ("damaged", "unreadable") for row in rows):
-        if not json:
+    if wrong := [row for row in rows if row.status in ("damaged", "unreadable")]:
+        if not json and any(not row.stuck for row in wrong):
             way = "The `clew run` that trained it sets it aside, and trains it again."
             say(console, f"What is damaged is in no result. {way}")
+        for row in wrong if not json else []:
+            if row.stuck:
+                say(console, f"{row.name} is in no result and is not trained: {row.stuck}")
         sys.exit(EXIT_FAILED)
 
 
