@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
+import jax
 import pytest
 
-from clew.learner import Knobs, Pack, Settings, train
+from clew.learner import Knobs, Pack, Program, Settings, train
 from clew.validate import BadInput
 
 
@@ -125,3 +126,8 @@ def test_the_defaults_are_the_papers_shared_table() -> None:
     assert (settings.eval_every, settings.eval_episodes) == (10, 20)
     assert (knobs.learning_rate, knobs.gamma) == (1e-4, 0.995)
     assert (knobs.entropy, knobs.bonus_coef) == (0.008, 0.03)
+
+
+def test_64_bits_are_refused() -> None:
+    with jax.enable_x64(True), pytest.raises(BadInput, match="unset JAX_ENABLE_X64"):
+        Program.of("TinyReproduce", "GRU")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -138,3 +140,19 @@ def test_a_pack_that_does_not_fit_beside_the_compiler_is_tried_again(
 
 def test_on_a_cpu_nothing_is_compiled_ahead() -> None:
     assert all(pack.pack.ahead() is None for pack in preview(tiny(), None, 2))
+
+
+def test_no_command_waits_for_it_in_the_end(tmp_path: Path) -> None:
+    """Here one that ends with a mistake."""
+    script = f"""
+import threading, time
+from clew.cli import main
+from clew.suite.ahead import NAME
+threading.Thread(target=time.sleep, args=(600,), name=NAME).start()
+main(["report", {str(tmp_path / "absent")!r}])
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 2
+    assert "does not exist" in ended.stderr

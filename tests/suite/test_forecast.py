@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clew.store import Store
 from clew.suite import find_suite, plan
 from clew.suite.footprint import footprint
-from clew.suite.forecast import Forecast, _PackForecast, _sum, forecast
+from clew.suite.forecast import Forecast, _PackForecast, _sum, _waiting, forecast
 from clew.suite.packs import group_by_program
 from clew.suite.planning import preview
 from clew.suite.rates import CPU_MICROSECONDS, GPU_STEPS, guess
@@ -197,5 +197,15 @@ def test_an_accelerator_compiles_while_it_trains(
     platform: str, workers: int, compile: float, waited: float
 ) -> None:
     packs = [_PackForecast(["absent"], program, 1, 50.0, compile) for program in "aabc"]
-    found = _sum("", packs, ("finished",), workers, platform)
+    if platform == "gpu":
+        _, packs = zip(*_waiting([("", pack) for pack in packs], workers), strict=True)
+    found = _sum("", list(packs), ("finished",), workers, platform)
     assert found.seconds == 4 * 50 + waited
+
+
+def test_it_compiles_while_it_trains_in_another_world() -> None:
+    """What is finished already is neither waited for nor waited with."""
+    done = _PackForecast(["finished"])
+    one, two = (_PackForecast(["absent"], program, 1, 50.0, 70.0) for program in "ab")
+    found = _waiting([("one", done), ("one", one), ("two", done), ("two", two)], 1)
+    assert [pack.compile for _, pack in found] == [0, 70, 0, 70 - 50]

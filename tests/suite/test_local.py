@@ -108,6 +108,27 @@ def test_workers_end_with_whoever_started_them(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("whole_group", [False, True])
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+def test_a_stop_while_workers_start_is_a_stop(
+    trial: Trial, tmp_path: Path, whole_group: bool, seconds: float
+) -> None:
+    """Ctrl-C reaches all of them, SIGTERM the first; they have hardly begun to import anything."""
+    process = trial.start(tmp_path / "store", "--workers", "2", group=True)
+    wait_for(lambda: len(workers_of(process)) == 2, process)
+    time.sleep(seconds)
+    if whole_group:
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 4, err
+    assert "Traceback" not in err
+    assert "died" not in err
+    assert "was received" in out
+
+
+@pytest.mark.slow
 def test_workers_that_wait_end_with_whoever_started_them(trial: Trial, tmp_path: Path) -> None:
     """They tell nobody anything, and notice nevertheless."""
     store = Store(tmp_path / "store")

@@ -92,6 +92,17 @@ def test_a_single_run_that_does_not_fit_fails_with_advice(
         assert "RESOURCE_EXHAUSTED" in run.reason
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RESOURCE_EXHAUSTED: Out of memory allocating 7 bytes.",
+        "INTERNAL: Error dispatching computation: Out of memory allocating 16659398808 bytes.",
+    ],
+)
+def test_how_devices_say_it(said: str) -> None:
+    assert is_out_of_memory(jax.errors.JaxRuntimeError(said))
+
+
 def test_other_errors_are_not_the_memorys() -> None:
     assert not is_out_of_memory(jax.errors.JaxRuntimeError("INTERNAL: something"))
     assert not is_out_of_memory(ValueError("RESOURCE_EXHAUSTED"))

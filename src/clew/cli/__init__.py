@@ -22,6 +22,18 @@ QUESTION = "Will an exploration bonus help this agent on this task, or is memory
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `clew` command; without arguments, those of the process."""
+    try:
+        _main(arguments)
+    except SystemExit as end:
+        ahead = sys.modules.get("clew.suite.ahead")
+        if ahead is not None and ahead.compiles_ahead():
+            # Python would wait a minute or two for the program of a pack that is not trained now
+            sys.stdout.flush()
+            os._exit(end.code if isinstance(end.code, int) else 0)
+        raise
+
+
+def _main(arguments: Sequence[str] | None) -> None:
     words, modules = split_modules(sys.argv[1:] if arguments is None else arguments)
     command, *rest = words or ["--help"]
     try:

@@ -28,7 +28,6 @@ from clew.learner.program_cache import use_program_cache
 from clew.store import ENDED, Store, count, scan
 from clew.store.planned import keep_planned
 from clew.suite import PackProgress, Stop, plan, work
-from clew.suite.ahead import compiles_ahead
 from clew.suite.launchers import Resources, WorkerConfig, launcher
 from clew.suite.launchers.local import LocalWorkers
 from clew.suite.launchers.watching import ProgressWatcher
@@ -60,12 +59,7 @@ def train_here(
         say(console, idle)
     bars = ProgressBars(console, packs.periods, as_json)
     stopped, failures = _train(config, store, packs, workers, bars)
-    code = _conclude(config, store, bars, stopped, failures, demo)
-    if compiles_ahead():
-        # stopped: nobody wants to wait a minute for the program of the next pack
-        sys.stdout.flush()
-        os._exit(code)
-    return code
+    return _conclude(config, store, bars, stopped, failures, demo)
 
 
 def train_on_cluster(

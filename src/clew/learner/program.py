@@ -62,6 +62,8 @@ class Program:
         )
 
     def __post_init__(self) -> None:
+        if jnp.result_type(float) != jnp.float32:
+            raise BadInput("training is in 32 bits: unset JAX_ENABLE_X64 (jax_enable_x64)")
         if needs_knowledge(self.architecture) and not isinstance(self.env, Knowing):
             object.__setattr__(self, "env", Knowing(self.env))
         # what cannot be built is refused here, before anything is compiled

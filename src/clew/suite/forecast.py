@@ -93,7 +93,7 @@ def forecast(
     ended = ("finished",) if retry else ENDED
     device = jax.local_devices()[0]
     pace = _Pace(store, known.values(), workers)
-    tasks: dict[str, list[_PackForecast]] = {}
+    packs: list[tuple[str, _PackForecast]] = []
     for pack in preview(suite, store, pack_size):
         rows = (known.get(run.identity) for run in pack.runs) if known else [None] * len(pack.runs)
         statuses = [row.status if row else "absent" for row in rows]
@@ -102,7 +102,12 @@ def forecast(
         else:
             left = sum(status not in ended for status in statuses)
             found = _foreseen(pack, statuses, left, pace, store)
-        tasks.setdefault(world_name(pack.runs[0].config), []).append(found)
+        packs.append((world_name(pack.runs[0].config), found))
+    if device.platform != "cpu":
+        packs = _waiting(packs, workers)
+    tasks: dict[str, list[_PackForecast]] = {}
+    for task, found in packs:
+        tasks.setdefault(task, []).append(found)
     return Forecast(
         [_sum(name, packs, ended, workers, device.platform) for name, packs in tasks.items()],
         device.platform,
@@ -148,7 +153,7 @@ def _sum(
             for same in of_program.values()
         )
     else:
-        compiled = _waited(todo, workers)
+        compiled = sum(pack.compile for pack in todo)
     return TaskForecast(
         task,
         runs=len(statuses),
@@ -163,17 +168,20 @@ def _sum(
     )
 
 
-def _waited(packs: list[_PackForecast], workers: int) -> float:
-    """For programs, on an accelerator: every worker for its first, and for another as much longer
-    as it takes than the pack before (`clew.suite.ahead`)."""
-    seconds, before = 0.0, None
-    for pack in packs:
-        if before is None:
-            seconds += pack.compile
-        elif pack.program != before.program:
-            seconds += max(0.0, pack.compile - before.seconds) / workers
-        before = pack
-    return seconds
+def _waiting(
+    packs: list[tuple[str, _PackForecast]], workers: int
+) -> list[tuple[str, _PackForecast]]:
+    """The same on an accelerator, where `compile` is what is waited for: for the first program,
+    and for another as much longer as it takes than the pack before (`clew.suite.ahead`)."""
+    found, before = [], None
+    for task, pack in packs:
+        wait = pack.compile
+        if before is not None and pack.program is not None:
+            longer = max(0.0, pack.compile - before.seconds) / workers
+            wait = longer if pack.program != before.program else 0.0
+        before = before if pack.program is None else pack
+        found.append((task, pack._replace(compile=wait)))
+    return found
 
 
 class _Pace:

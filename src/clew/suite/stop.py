@@ -11,7 +11,9 @@ from types import FrameType
 
 from clew.validate import BadInput
 
-SIGNALS = ("SIGINT", "SIGTERM", "SIGUSR1")
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1") if hasattr(signal, name)
+]
 Handler = Callable[[int, FrameType | None], object] | int | None
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -54,10 +56,8 @@ class Stop:
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
-            for name in SIGNALS:
-                number = getattr(signal, name, None)
-                if number is not None:
-                    self._before[number] = signal.signal(number, self._asked)
+            for number in SIGNALS:
+                self._before[number] = signal.signal(number, self._asked)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -262,7 +262,9 @@ def storable(text: str) -> str:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a device or the machine had no memory left; jax has no class of its own for it."""
     from_jax = type(error).__name__ in ("XlaRuntimeError", "JaxRuntimeError")
-    return isinstance(error, MemoryError) or (from_jax and "RESOURCE_EXHAUSTED" in str(error))
+    # the second is how a CPU says it from within a program
+    said = any(words in str(error) for words in ("RESOURCE_EXHAUSTED", "Out of memory allocating"))
+    return isinstance(error, MemoryError) or (from_jax and said)
 
 
 def _fail(folder: PackFolder, lease: Lease, reason: str, told: str) -> None:

@@ -12,11 +12,13 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from clew.suite.ahead import compiles_ahead
 from clew.suite.progress import OnProgress, PackProgress
-from clew.suite.stop import Stop
+from clew.suite.stop import SIGNALS, Stop
 from clew.suite.worker import Outcome, WorkerConfig, run_worker
 from clew.validate import BadInput
 
@@ -75,7 +77,13 @@ class LocalWorkers:
         process = self._context.Process(
             target=_work, args=(self._config, index, self._size, theirs), daemon=True
         )
-        process.start()
+        # before it has a `Stop`, a signal would end it as if it had failed: it is heard then
+        resource_tracker.ensure_running()  # which would let signals through again
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()  # or its end would not be noticed here
         self._working[ours] = index, process
 
@@ -111,11 +119,14 @@ def _work(config: WorkerConfig, index: int, size: int, line: Connection) -> None
             line.send(what)
 
     with Stop(config.time_limit, again=lambda: os._exit(1)) as stop:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         threading.Thread(target=_end_with_the_parent, daemon=True, name="parent").start()
         try:
             tell(run_worker(config, stop, tell))
         except (BadInput, OSError) as error:
             tell(f"a worker ended: {error}")
+    if compiles_ahead():  # nobody waits for that program any more
+        os._exit(0)
 
 
 def _end_with_the_parent() -> None:
