@@ -81,7 +81,10 @@ def store(suite: Path) -> Path:
     done = run("run", str(suite), "--store", str(suite.parent / "results"))
     assert "10 finished" in done.out
     assert f"with the module extension.half ({suite.parent / 'extension' / 'half.py'})" in done.out
-    assert " --module extension.half" in done.out.partition("next: clew report")[2]
+    # a package beside the suite is found from elsewhere by its folder
+    before, _, after = done.out.partition("next: ")[2].partition(" clew report")
+    assert before.startswith(f"PYTHONPATH={suite.parent}")
+    assert " --module extension.half" in after
     return suite.parent / "results"
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from clew import plugins
 from clew.cli.next_steps import command_again, next_steps, shown, typed
 from clew.store import Store
 from tests.cli.called import Done, called
@@ -61,6 +64,52 @@ def test_the_lines_for_every_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert failed.endswith("to try again: clew run demo --store out --retry")
     for counts in ({"absent": 1}, {"failed": 1, "begun": 2}, {"failed": 3}, {"finished": 1}):
         assert len(next_steps(store, counts, "Ctrl-C")) <= 3
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("failed", [True, False])
+def test_probe_says_how_to_train_with_the_same_modules(
+    words: list[str], there: bool, failed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "module_typed", raising=False)
+    Path("my folder").mkdir()
+    Path("my folder/module_typed.py").touch()
+    given = ["--module", "my folder/module_typed.py"]
+    if there:
+        store = Store("my results")
+        for run in tiny().runs() if failed else ():
+            store.run(run.config).write_failed("it broke", provenance={})
+    done = called("probe", *words[1:4], *given)
+    assert done.code == (3 if there else 2)
+    (line,) = [each for each in (done.out + done.err).splitlines() if ": clew run" in each]
+    _, *train = shlex.split(line[line.index("clew run") :])
+    assert train == [*words[:4], *["--retry"] * (there and failed), *given]
+    assert called(*train, "--dry-run").code == 0
+
+
+def test_a_package_beside_a_suite_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found in its folder only, and has no name of its own as a file."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setattr(plugins, "_in_use", {})
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    package = Path("the suite", "package_beside")
+    package.mkdir(parents=True)
+    (package / "mems.py").touch()
+    plugins.use_modules(["package_beside.mems", "json"], Path("the suite"))
+    (step,) = next_steps(Path("out"), {"finished": 1})
+    command = step.removeprefix("next: ")
+    flags = "--module package_beside.mems --module json"
+    assert command == f"PYTHONPATH='the suite' clew report out {flags}"
+    prefix, _, _ = command.partition("clew")
+    found = f"{prefix} {shlex.quote(sys.executable)} -c 'import package_beside.mems'"
+    subprocess.run(found, shell=True, check=True)
+    monkeypatch.setenv("PYTHONPATH", "other")
+    (step,) = next_steps(Path("out"), {"finished": 1})
+    assert "PYTHONPATH='the suite':$PYTHONPATH clew" in step
 
 
 def test_called_from_python() -> None:

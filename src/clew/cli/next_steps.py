@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from contextvars import ContextVar
+from itertools import pairwise
 from pathlib import Path
 
 from clew.plugins import FLAG, modules_in_use
@@ -29,17 +30,31 @@ def next_steps(
         said.append(f"what failed: clew status {where}; to try again: {again}")
     if demo or "finished" not in counts:
         return said
-    return [*said, f"next: clew report {where}{with_modules()}"]
+    return [*said, f"next: {with_modules(f'clew report {where}')}"]
 
 
-def with_modules() -> str:
-    """The flags that name the modules in use, each as it is found from here."""
-    words = []
+def with_modules(command: str) -> str:
+    """The command with the flags for the modules in use, each as it is found from here."""
+    folders: dict[str, None] = {}
     for name, folder in modules_in_use():
-        file = Path(folder, f"{name}.py")
-        elsewhere = Path(folder) != Path.cwd() and file.is_file()
-        words.append(f" {FLAG} {shown(file) if elsewhere else name}")
-    return "".join(words)
+        *packages, last = name.split(".")
+        file = Path(folder, *packages, f"{last}.py")
+        elsewhere = Path(folder) != Path.cwd()
+        if elsewhere and file.is_file() and not packages:
+            name = shown(file)
+        elif elsewhere and (file.is_file() or file.with_suffix("").is_dir()):
+            folders[shown(Path(folder))] = None
+        command += f" {FLAG} {name}"
+    if not folders:
+        return command
+    already = ["$PYTHONPATH"] if os.environ.get("PYTHONPATH") else []
+    return f"PYTHONPATH={os.pathsep.join([*folders, *already])} {command}"
+
+
+def flags_typed() -> str:
+    """The `--module` flags of the command that was typed, each after a blank."""
+    names = (name for flag, name in pairwise(typed.get()) if flag == FLAG)
+    return "".join(f" {FLAG} {shlex.quote(name)}" for name in names)
 
 
 def command_again(*more: str) -> str:

@@ -23,6 +23,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from clew.cli.next_steps import flags_typed
 from clew.cli.output import EXIT_FAILED, EXIT_INTERRUPTED, console_for, json_alone, print_json, say
 from clew.cli.parsing import SuiteName
 from clew.cli.registry import register
@@ -82,7 +83,8 @@ def probe(
     train = shlex.join(["clew", "run", suite, "--store", str(store)])
     if not store.exists():
         raise BadInput(
-            f"store={str(store)!r} does not exist; name the folder of a store, or train: {train}"
+            f"store={str(store)!r} does not exist; name the folder of a store, or train: "
+            f"{train}{flags_typed()}"
         )
     opened, console = Store(store), console_for(json)
     if predictions is not None:
@@ -109,7 +111,7 @@ def probe(
         say(
             console,
             f"{len(untrained)} of them {are} not trained to the end; "
-            f"this trains {them}: {train}{again}",
+            f"this trains {them}: {train}{again}{flags_typed()}",
         )
     if len(skipped) == len(probed):
         sys.exit(EXIT_FAILED)
