@@ -74,7 +74,17 @@ def test_status_for_a_script(store: Path, capsys: pytest.CaptureFixture[str]) ->
     assert (arm["runs"], arm["finished"]) == (5, 2)
     tails = [outcome(seed)["result"]["tail_mean"] for seed in (0, 1)]
     assert arm["mean"] == pytest.approx(sum(tails) / 2)
+    assert arm["std"] == pytest.approx(abs(tails[0] - tails[1]) / 2**0.5)
     assert {each["status"] for each in told["troubles"]} == {"failed", "diverged"}
+
+
+def test_one_run_has_no_deviation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Store(tmp_path).run(tiny(seeds=1).runs()[0].config).write_finished(**outcome(0))
+    status(tmp_path, json=True)
+    (arm,) = json.loads(capsys.readouterr().out)["arms"]
+    assert arm["std"] is None
+    status(tmp_path)
+    assert f"{arm['mean']:.3f} │       │" in capsys.readouterr().out
 
 
 def test_damage_shows(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,6 +36,7 @@ class ArmStatus(NamedTuple):
     mean: float | None
     """Of the tail means of finished runs."""
     std: float | None
+    """Of a sample, as in a report; a single run has none."""
 
 
 def print_runs(
@@ -72,7 +73,8 @@ def summarise(rows: Iterable[RunState]) -> list[ArmStatus]:
         finished = [row.result for row in members if row.status == "finished"]
         told = (result.get("tail_mean") for result in finished)
         tails = [float(tail) for tail in told if isinstance(tail, int | float)]
-        mean, std = (float(np.mean(tails)), float(np.std(tails))) if tails else (None, None)
+        mean = float(np.mean(tails)) if tails else None
+        std = float(np.std(tails, ddof=1)) if len(tails) > 1 else None
         summaries.append(ArmStatus(*arm, len(members), len(finished), mean, std))
     return summaries
 
