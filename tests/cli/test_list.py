@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,17 @@ def test_every_page_fits_and_its_examples_can_be_typed(name: str) -> None:
         asked = called(*words, "--help")
         assert asked.code == 0, (example, asked)
     assert bool(examples) == (name not in KINDS)
+
+
+def test_examples_name_the_modules_that_were_named(tmp_path: Path) -> None:
+    file = tmp_path / "module of mine" / "named_in_list.py"
+    file.parent.mkdir()
+    file.touch()
+    for name in ("TinyReproduce", "GRU", "e3b", "dense"):
+        told = called("list", name, "--module", str(file)).out.replace("\\\n", " ")
+        _, _, examples = told.partition("\nexamples\n")
+        for example in examples.splitlines():
+            assert shlex.split(example)[-2:] == ["--module", str(file)]
 
 
 def test_one_thing_with_its_options_and_prices() -> None:

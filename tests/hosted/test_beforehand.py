@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,22 @@ def test_what_its_function_can_be_given_is_listed(
     assert "size (whole number, default 5)" in done.out
     assert "--environment-options size=5" in done.out
     assert "object, needed" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [(f"{HERE}:recall", "max_episode_steps=500"),
+     (f"{HERE}:walk", "max_episode_steps=500 success_return=1"),
+     ("gymnasium:Unsuccessful-v0", "success_return=1")],
+)  # fmt: skip
+def test_its_example_states_what_is_needed(name: str, needed: str, tmp_path: Path) -> None:
+    gymnasium.registry.pop("Unsuccessful-v0", None)
+    gymnasium.register("Unsuccessful-v0", f"{HERE}:Walk", max_episode_steps=20)
+    _, _, examples = called("list", name).out.replace("\\\n", " ").partition("\nexamples\n")
+    _, *words = shlex.split(examples.splitlines()[0])
+    assert " ".join(words).endswith(f" --environment-options {needed}")
+    done = called(*words, "--dry-run", "--store", str(tmp_path / "store"))
+    assert done.code == 0, done
 
 
 def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:

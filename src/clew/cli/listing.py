@@ -5,16 +5,20 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.bonuses.registry import bonuses
-from clew.envs.hosted.host import listable
+from clew.envs.hosted.host import UNSTATED, listable
 from clew.envs.pricelist import price_list
 from clew.envs.registry import environments, hosted, latents
 from clew.memory.registry import GIVEN, architectures
 from clew.outline import REQUIRED, Option, outline_of, read_outline
 from clew.registry import Registry
 from clew.suite.registry import suites
+
+if TYPE_CHECKING:
+    from clew.envs.hosted.environment import HostedEnvironment
 
 NAMED: dict[str, Registry] = {
     "environments": environments,
@@ -47,6 +51,8 @@ class Listed(NamedTuple):
     """Of an environment: what happens in it that may be paid for."""
     origin: str
     """The package or module that brings it; empty for what is Clew's own."""
+    needs: Mapping[str, object] = MappingProxyType({})
+    """Options without which nothing can be trained on it, with values for an example."""
 
     def plain(self) -> dict[str, object]:
         """For a script."""
@@ -85,10 +91,19 @@ def listed_as(name: str) -> list[Listed]:
     if not hosted(name):
         return []
     (it,) = _entries("environments", [name])
-    about = f"{it.about} {listable(name).describe()}"
+    env = listable(name)
+    about = f"{it.about} {env.describe()}"
     # `options` are all others: those of the function
     options = [option for option in it.options if option.name not in ("name", "options")]
-    return [it._replace(about=about, options=(*_of_function(name), *options))]
+    return [it._replace(about=about, options=(*_of_function(name), *options), needs=_needs(env))]
+
+
+def _needs(env: HostedEnvironment) -> dict[str, object]:
+    """A time limit, if it has none; a measure of success, if it may have none."""
+    from clew.envs.hosted.copies import says_success
+
+    limit: dict[str, object] = {"max_episode_steps": 500} if env.horizon == UNSTATED else {}
+    return limit if says_success(env) else {**limit, "success_return": 1}
 
 
 def _of_function(name: str) -> list[Option]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from clew.cli.listing import SINGULAR, Listed, hyperparameters, problems
+from clew.cli.next_steps import flags_typed
 from clew.envs.registry import hosted
 from clew.outline import REQUIRED, Option
 
@@ -169,19 +172,22 @@ def _train(environment: str, reward: str, architecture: str = "GRU") -> str:
 
 
 def _options_flag(it: Listed) -> str:
-    """Its first option, at its default, to show how one is given."""
-    first = next((each for each in it.options if each.default not in (None, REQUIRED, ())), None)
-    if first is None:
-        return ""
-    return f" --{SINGULAR[it.kind]}-options {_given({first.name: first.default})}"
+    """What must be stated; else its first option, at its default, to show how one is given."""
+    usual = (o for o in it.options if o.default not in (None, REQUIRED, ()))
+    shown = it.needs or {option.name: option.default for option in islice(usual, 1)}
+    words = " ".join(shlex.quote(_given({name: value})) for name, value in shown.items())
+    return f" --{SINGULAR[it.kind]}-options {words}" if words else ""
 
 
 def _examples(commands: Iterable[str], width: int) -> Iterator[str]:
-    """A command that is too long goes on in another line, as a shell has it."""
+    """With the modules that were named here, too.
+
+    A command that is too long goes on in another line, as a shell has it.
+    """
     yield from ("", Heading("examples"))
     for command in commands:
         line = INDENT
-        for word in re.split(r" (?=--)", command):
+        for word in re.split(r" (?=--)", command + flags_typed()):
             if len(line) + len(word) + 3 > width:
                 yield f"{line} \\"
                 line = DEEP
