@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.analysis import Results, Statistics, published, published_success
+from clew.analysis import Results, Statistics, formatting, published, published_success
 from clew.analysis.stats.curves import neighbours, steps_to_sustain, thinned
 from clew.analysis.swept import swept
 from clew.analysis.tables import FORMATS, TABLES, Cell, Grid, every, write
@@ -92,6 +93,34 @@ def test_samples_counts_the_seeds_that_got_there() -> None:
     assert steps_to_sustain(steps, late, 1.0) == 10.0
     assert steps_to_sustain(steps, late[:4], 0.1) == np.inf
     assert steps_to_sustain(steps, 0 * late, 0.1) == np.inf
+
+
+def test_small_budgets_are_not_zero() -> None:
+    small = matrix(seeds=4, evaluations=12).only(environment="MysteryPath-Grid")
+    small = Results.from_frames(
+        small.runs.assign(steps=51_200, seconds=4.0),
+        small.evaluations.assign(steps=small.evaluations["steps"] / 20e6 * 51_200),
+        small.rollouts,
+    )
+    made = samples_table(Statistics(small))
+    assert made.caption.startswith("Environment steps (thousands) until")
+    reached = [c.text for r in made.rows for c in r[1:] if c.text and "never" not in c.text]
+    assert reached
+    assert min(float(text.split()[0]) for text in reached) > 1
+    task, *_, total = cost_table(Statistics(small)).rows
+    assert (task[1].text, task[3].text) == ("51.2 k", "4 s")
+    runs = len(small.runs[small.runs["reward"] == small.runs["reward"].iloc[0]])
+    assert task[4].text == f"{4 * runs / 60:.2g} min"
+    assert total[4].value == pytest.approx(4 * len(small.runs) / 3600)
+
+
+def test_numbers_with_a_unit() -> None:
+    values = (20e6, 1.5e6, 1e6, 51_200, 512, 20, math.nan)
+    told = ["20 M", "1.5 M", "1 M", "51.2 k", "512", "20", "—"]
+    assert [formatting.steps(value) for value in values] == told
+    times = [(1234.56, 1), (0.1, 2), (0.05, 2), (0.001, 1), (0.0, 1), (math.nan, 1)]
+    told = ["1,234.6", "0.10", "3 min", "3.6 s", "0.0", "—"]
+    assert [formatting.hours(*each) for each in times] == told
 
 
 def test_training_tables() -> None:

@@ -61,9 +61,31 @@ def p_value(p: float) -> str:
     return f"{p:.1g}" if p >= 1e-4 else minus(f"{p:.0e}")
 
 
-def large(value: float, decimals: int = 1) -> str:
-    """'12.6' million for 12,600,000."""
-    return number(value / 1e6, decimals)
+def large(value: float, unit: float = 1e6) -> str:
+    """'12.6' million for 12,600,000; a small one is not '0.0' but '0.02'."""
+    scaled = value / unit
+    return number(scaled, -math.floor(math.log10(scaled)) if 0 < scaled < 0.1 else 1)
+
+
+def step_unit(most: float) -> tuple[float, str]:
+    """In which steps are counted, so that numbers are short; and its name."""
+    return (1e6, "millions") if most >= 1e6 else (1e3, "thousands")
+
+
+def steps(value: float) -> str:
+    """'20 M', '1.5 M', '51.2 k', '512', or a dash for what is not defined."""
+    if not 1000 <= value < math.inf:
+        return number(value, 0)
+    unit, name = step_unit(value)
+    return f"{large(value, unit).removesuffix('.0')} {'M' if name == 'millions' else 'k'}"
+
+
+def hours(value: float, decimals: int) -> str:
+    """'1,234.5'; a few minutes or seconds are written as such, with their unit."""
+    if not 0 < value < 0.1:
+        return f"{value:,.{decimals}f}" if math.isfinite(value) else NOTHING
+    seconds = 3600 * value
+    return f"{seconds:.2g} s" if seconds < 90 else f"{seconds / 60:.2g} min"
 
 
 def minus(text: str) -> str:

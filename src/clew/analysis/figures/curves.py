@@ -20,6 +20,7 @@ from clew.analysis.figures.style import (
     success_axis,
     wrapped,
 )
+from clew.analysis.formatting import step_unit
 from clew.analysis.names import NONE, bonus_label
 from clew.analysis.results import by_run
 from clew.analysis.statistics import Statistics
@@ -54,7 +55,7 @@ def curves(statistics: Statistics, environment: str) -> Figure:
     if not group:
         raise BadInput(f"{environment} has no learning curves")
     architectures = names.ordered((a for t in group for a in t.architectures), names.ARCHITECTURES)
-    unit, millions = _unit(e[e["environment"] == environment]["steps"].max())
+    unit, millions = step_unit(e[e["environment"] == environment]["steps"].max())
     width = max(3.0, PANEL * len(architectures))
     titles = [wrapped(a, width / len(architectures) - 0.1, bold=False) for a in architectures]
     height = 1.35 * len(group) + 0.9 + LINE * max(title.count("\n") for title in titles)
@@ -87,7 +88,7 @@ def freeze(statistics: Statistics, environment: str) -> Figure:
     there = [p for p in DIAGNOSTICS if frames[p[0]][p[1]].notna().any()]
     if not there:
         raise BadInput(f"{environment} / {PENALTY} has no curves of falls, length or entropy")
-    unit, millions = _unit(max(frames[table]["steps"].max() for table, _, _ in there))
+    unit, millions = step_unit(max(frames[table]["steps"].max() for table, _, _ in there))
     with styled():
         figure = new(2.1 * len(there) + BESIDE, 2.25)
         grid = figure.subplots(1, len(there), squeeze=False)[0]
@@ -130,11 +131,6 @@ def _panel(
     if last:
         axes.set_xlim(0, last * 1.26)
         axes.set_xticks([0, last / 2, last], ["0", f"{last / 2:.3g}", f"{last:.3g}"])
-
-
-def _unit(most: float) -> tuple[float, str]:
-    """In which steps are counted, so that numbers are short; and its name."""
-    return (1e6, "millions") if most >= 1e6 else (1e3, "thousands")
 
 
 def _quartiles(

@@ -21,18 +21,28 @@ from clew.envs import display
 def samples_table(statistics: Statistics) -> Grid:
     """Environment steps until the threshold is sustained, or never."""
     bonuses = (NONE, *statistics.bonuses)
-    sections: list[tuple[str, list[list[Cell]]]] = []
-    for task in (found.task for found in statistics.tasks):
-        threshold = display(task.environment).threshold
-        found = sustained(statistics.usual, task.environment, task.reward, threshold)
-        rows = [
-            [word(a), *(sustained_cell(found.get((a, b))) for b in bonuses)] for a in task.memories
-        ]
-        if found:
-            sections.append((f"{task.label}, θ = {threshold:.2f}", rows))
+    tasks = [found.task for found in statistics.tasks]
+    thresholds = [display(task.environment).threshold for task in tasks]
+    found = [
+        sustained(statistics.usual, task.environment, task.reward, threshold)
+        for task, threshold in zip(tasks, thresholds, strict=True)
+    ]
+    medians = (s.median_of_successful for arms in found for s in arms.values() if s.reached)
+    unit, millions = formatting.step_unit(max(medians, default=math.inf))
+    sections = [
+        (
+            f"{task.label}, θ = {threshold:.2f}",
+            [
+                [word(a), *(sustained_cell(arms.get((a, b)), unit) for b in bonuses)]
+                for a in task.memories
+            ],
+        )
+        for task, threshold, arms in zip(tasks, thresholds, found, strict=True)
+        if arms
+    ]
     return Grid(
         name="samples",
-        caption="Environment steps (millions) until the threshold is sustained: median over the "
+        caption=f"Environment steps ({millions}) until the threshold is sustained: median over the "
         "seeds that did (how many did)",
         columns=("Architecture", *map(bonus_label, bonuses)),
         sections=sections,
@@ -154,14 +164,14 @@ def cost_table(statistics: Statistics) -> Grid:
     done = runs[runs["status"] == "finished"].groupby(list(TASK), sort=True)
     found = pd.DataFrame({"steps": done["steps"].max(), "runs": done.size()})
     found["median"] = done["hours"].median()
-    found = found.join(runs.groupby(list(TASK))["hours"].sum(), how="outer")
+    found = found.join(runs.groupby(list(TASK))["hours"].sum(), how="outer").fillna({"runs": 0})
     rows = [
         [
             word(task_label(row["environment"], row["reward"])),
-            figure(f"{formatting.large(row['steps'], 0)} M", row["steps"]),
+            figure(formatting.steps(row["steps"]), row["steps"]),
             figure(f"{row['runs']:,.0f}", row["runs"]),
-            figure(formatting.number(row["median"], 2), row["median"]),
-            figure(f"{row['hours']:,.1f}", row["hours"]),
+            figure(formatting.hours(row["median"], 2), row["median"]),
+            figure(formatting.hours(row["hours"], 1), row["hours"]),
         ]
         for row in records(found.reset_index())
     ]
@@ -171,7 +181,7 @@ def cost_table(statistics: Statistics) -> Grid:
         EMPTY,
         figure(f"{count:,.0f}", count, bold=True),
         EMPTY,
-        figure(f"{hours:,.1f}", hours, bold=True),
+        figure(formatting.hours(hours, 1), hours, bold=True),
     ]
     return Grid(
         name="cost",
@@ -181,8 +191,8 @@ def cost_table(statistics: Statistics) -> Grid:
     )
 
 
-def sustained_cell(found: Sustained | None) -> Cell:
-    """Millions of steps, and how many seeds did."""
+def sustained_cell(found: Sustained | None, unit: float = 1e6) -> Cell:
+    """Steps, usually in millions, and how many seeds did."""
     if found is None:
         return EMPTY
     n = len(found.steps)
@@ -190,8 +200,8 @@ def sustained_cell(found: Sustained | None) -> Cell:
         return figure(f"never (0/{n})", math.inf)
     at = found.median_of_successful
     everyone = found.median_of_all
-    late = formatting.large(everyone) + " M" if math.isfinite(everyone) else "never"
-    text = f"{formatting.large(at)} ({found.reached}/{n})"
+    late = formatting.steps(everyone) if math.isfinite(everyone) else "never"
+    text = f"{formatting.large(at, unit)} ({found.reached}/{n})"
     bold = found.reached == n
     return figure(text, at, bold=bold, detail=f"median over all seeds: {late}")
 
