@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.cli.dry_run import counted, idle_cores, number, sentences, size
-from clew.store import Store
+from clew.store import Store, scan, world_name
 from clew.suite.forecast import Forecast, TaskForecast
 from tests.cli.called import called
 from tests.store.things import contents
@@ -55,6 +55,34 @@ def test_what_is_done_and_what_failed(file: Path, tmp_path: Path) -> None:
     assert plain["total"]["failed"] == 2
     assert plain["tasks"][0]["todo"] == 3
     assert contents(store.root) == before
+
+
+def test_options_are_whole_and_as_a_report_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    options = {"actions": "cardinal", "max_steps": 1280, "origin_sides": [0, 1], "size": 4}
+    block = {"environment": "MysteryPath-Grid", "rewards": ["sparse"], "seeds": 5}
+    file, store = tmp_path / "mine.toml", Store(tmp_path / "store")
+    file.write_text(as_toml(declared(environment_options=options, **block)))
+    suite = tiny(environment_options=options, **block)
+    store.run(suite.runs()[0].config).write_failed("it broke", provenance={})
+    words = ("run", str(file), "--store", str(store.root), "--dry-run")
+    done = called(*words)
+    assert done.code == 0, done
+    told = done.out.splitlines()
+    name, chosen, numbers = told[2:5]
+    assert name == "MysteryPath-Grid"  # above the numbers, having no room beside them
+    assert chosen == "  [actions=cardinal, max_steps=1280, origin_sides=[0, 1], size=4]"
+    assert numbers.split()[:4] == ["5", "0", "1", "4"]
+    assert max(map(len, told)) <= 80
+    beside = called(*words[:2], "--dry-run", "--store", str(tmp_path / "new")).out.splitlines()
+    assert [line[:34].strip() for line in beside[2:6]] == [
+        "MysteryPath-Grid", "[actions=cardinal,", "max_steps=1280,", "origin_sides=[0, 1], size=4]"
+    ]  # fmt: skip
+    (task,) = json.loads(called(*words, "--json").out)["tasks"]
+    assert task["task"] == world_name(scan(store)[0].config)
+    assert "origin_sides=[0, 1]" in task["task"]
 
 
 def test_a_folder_that_is_no_store(file: Path, tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from clew.analysis import read_store
+from clew.cli.commands.probe import _print_results
 from clew.cli.commands.report import report
 from clew.cli.results_source import read_probes, statistics_of
 from clew.probes import stored
@@ -284,6 +286,20 @@ def test_the_studys_suite_on_an_empty_store_says_how_to_train_it(
     assert "36 runs: 0 probed now, 0 before, 36 without a result" in said
     train = f"this trains them: clew run probe --store {tmp_path}"
     assert f"36 of them are not trained to the end; {train}\n" in said
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_lists_among_options_are_written_as_a_report_writes_them(
+    probed: Path, small: Suite, as_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, name = small.runs()[0], "MysteryPath-Grid"
+    (_, made), *_ = stored.read_all_probes(Store(probed, read_only=True))
+    run = dataclasses.replace(
+        run, environment=name, reward="sparse", environment_options=(("origin_sides", (0, 1)),)
+    )
+    store = Store(probed, read_only=True)
+    _print_results(Console(width=100), store, [ProbedRun(run, made)], [], as_json)
+    assert f"{name}[origin_sides=[0, 1]]" in capsys.readouterr().out
 
 
 def test_unfinished_runs_are_named(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
-from textwrap import wrap
-
-from rich.markup import escape
-from rich.table import Table
 
 from clew.cli.beforehand import doubts, why_no_answer
 from clew.cli.other_code import trained_with_other_code
 from clew.cli.output import console_for, counted, print_json, say
 from clew.cli.progress import duration
 from clew.learner.execution import THREADS, cores, runs_at_once
-from clew.store import Store
+from clew.store import Store, world_name
+from clew.store.canonical import plain
 from clew.suite import Suite
 from clew.suite.forecast import Forecast, TaskForecast, forecast
 from clew.suite.launchers import WorkerConfig
@@ -24,6 +24,7 @@ from clew.validate import BadInput, printable
 
 MOST_RUNS = 20_000
 """More than this is trained only if it is asked for twice."""
+HEAD = "environment"
 LONGEST = 28
 """Of an environment's name in a line with numbers; its options go into the next."""
 
@@ -48,11 +49,18 @@ def print_forecast(
     """Say what training the suite would take here. Trains nothing and writes nothing."""
     store, console = existing_store(config.store), console_for(as_json)
     found = forecast(config.suite, store, config.pack_size, retry, workers)
+    names = _labels(config.suite)
+    tasks = [task._replace(task=names.get(task.task, task.task)) for task in found.tasks]
+    found = found._replace(tasks=tasks)
     if as_json:
-        plain = {**found._asdict(), "tasks": [task._asdict() for task in found.tasks]}
-        print_json(json.dumps({**plain, "total": found.total._asdict()}))
+        whole = {**found._asdict(), "tasks": [task._asdict() for task in found.tasks]}
+        print_json(json.dumps({**whole, "total": found.total._asdict()}))
         return
-    console.print(_table(config.suite.name, found))
+    say(console, config.suite.name, style="italic")
+    head, *rows = _table(found, console.width)
+    say(console, head, style="bold")
+    for row in rows:
+        say(console, row)
     for line in sentences(found, retry):
         console.print(line, highlight=False, markup=False)
     said = [*doubts(config.suite), why_no_answer(config.suite)]
@@ -125,32 +133,54 @@ def size(bytes_: float) -> str:
     return f"{number(bytes_)}B" if bytes_ >= 1000 else f"{bytes_:.0f} B"
 
 
-def _table(title: str, found: Forecast) -> Table:
-    """Columns that are nothing but zeros are left out."""
+def _labels(suite: Suite) -> dict[str, str]:
+    """Of environments, as a store's runs have them: a suite's lists are tuples here."""
+    configs = [run.config for block in suite.blocks for run in block.samples()]
+    return {world_name(config): world_name(plain(config)) for config in configs}
+
+
+def _table(found: Forecast, width: int) -> list[str]:
+    """A line of heads, and the rows. Columns that are nothing but zeros are left out."""
     total = found.total
     shown = ["runs"]
     if total.todo < total.runs:
         shown += ["done", "failed", "to do"] if total.failed else ["done", "to do"]
     shown += ["packs", "programs", "steps", "time", "disk"]
-    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
-    table.add_column("environment", overflow="fold")
-    for column in shown:
-        table.add_column(column, justify="right", no_wrap=True)
-    for task in [*found.tasks, total] if len(found.tasks) > 1 else found.tasks:
-        table.add_row(escape(_in_lines(task.task)), *map(_cells(task).__getitem__, shown))
-    return table
+    tasks = [*found.tasks, total] if len(found.tasks) > 1 else found.tasks
+    heads = {column: column for column in shown}
+    rows = {task.task: _cells(task) for task in tasks}
+    wide = {column: max(len(row[column]) for row in [heads, *rows.values()]) for column in shown}
+    room = width - sum(2 + each for each in wide.values())
+    beside = {name: _in_lines(name, min(LONGEST + 6, room)) for name in rows}
+    # a name that does not fit beside the numbers stands above them
+    beside = {name: lines if max(map(len, lines)) <= room else [] for name, lines in beside.items()}
+    left = max(map(len, [HEAD, *chain(*beside.values())]))
+
+    def line(name: str, row: Mapping[str, str]) -> str:
+        return name.ljust(left) + "".join(f"  {row[column]:>{wide[column]}}" for column in shown)
+
+    said = [line(HEAD, heads)]
+    for name, row in rows.items():
+        said += [] if beside[name] else _in_lines(name, width)
+        first, *below = beside[name] or [""]
+        said += [line(first, row), *below]
+    return said
 
 
-def _in_lines(task: str) -> str:
-    """Its options below a long name, none of them cut in two."""
+def _in_lines(task: str, room: int) -> list[str]:
+    """Its options below a long name. None is cut in two, unless it is longer than a line."""
+    if len(task) <= min(LONGEST, room):
+        return [task]
     name, bracket, options = task.partition("[")
-    if len(task) <= LONGEST:
-        return task
-    below = wrap(
-        bracket + options.replace(",", ", "), LONGEST + 6, initial_indent="  ",
-        subsequent_indent="   ", break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-    return "\n".join([name, *below])
+    first, *others = re.split(r",(?=\w+=)", options)
+    lines = [name, f"  {bracket}{first}"] if bracket else [name]
+    for option in others:
+        lines[-1] += ","
+        if len(lines[-1]) + len(option) + 1 < room:  # and a comma
+            lines[-1] += f" {option}"
+        else:
+            lines.append(f"   {option}")
+    return lines
 
 
 def _cells(task: TaskForecast) -> dict[str, str]:
