@@ -122,6 +122,23 @@ def test_a_full_disk_names_the_page_and_leaves_the_old_one(
     assert out.read_text() == "the old one"
 
 
+def test_a_read_only_store_is_told_how_to_write_elsewhere(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(statistics: Statistics, path: Path, **extras: object) -> None:
+        raise CannotWrite(path, OSError(errno.EROFS, ""))
+
+    monkeypatch.setattr("clew.analysis.report.write_report", refused)
+    with pytest.raises(BadInput) as told:
+        report(trained)
+    assert str(told.value) == (
+        f"'{trained}/report.html' cannot be written (Read-only file system); choose a folder that "
+        "you may write to; with --out FILE the page goes elsewhere"
+    )
+    with pytest.raises(CannotWrite, match=r"you may write to$"):
+        report(trained, out=tmp_path / "page.html")
+
+
 def test_against_another_store(trained: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     assert train_here(WorkerConfig(suite=suite(learning_rate=1e-3), store=other)) == 0

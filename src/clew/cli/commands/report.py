@@ -21,7 +21,7 @@ from clew.cli.results_source import (
     require_extra,
     statistics_of,
 )
-from clew.store import Store
+from clew.store import CannotWrite, Store
 from clew.store.atomic import write
 from clew.validate import BadInput, hint
 
@@ -96,7 +96,12 @@ def report(
     if json is None or out is not None:
         beside = source.parent if is_file_of_rows(source) else source
         target = out or beside / "report.html"
-        page = write_page(source, read, target, console, against, proof_seconds, options)
+        try:
+            page = write_page(source, read, target, console, against, proof_seconds, options)
+        except CannotWrite as error:
+            if out is not None:
+                raise
+            raise BadInput(f"{error}; with --out FILE the page goes elsewhere") from error
         doubts = [note for note in page.notes if note.startswith(DOUBT)]
         for doubt in doubts:  # before the answer, which may be wrong for this reason
             say(console, doubt)
