@@ -14,8 +14,7 @@ from clew.cli.other_code import trained_with_other_code
 from clew.cli.output import console_for, counted, print_json, say
 from clew.cli.progress import duration
 from clew.learner.execution import THREADS, cores, runs_at_once
-from clew.store import Store, world_name
-from clew.store.canonical import plain
+from clew.store import Store
 from clew.suite import Suite
 from clew.suite.forecast import Forecast, TaskForecast, forecast
 from clew.suite.launchers import WorkerConfig
@@ -49,12 +48,9 @@ def print_forecast(
     """Say what training the suite would take here. Trains nothing and writes nothing."""
     store, console = existing_store(config.store), console_for(as_json)
     found = forecast(config.suite, store, config.pack_size, retry, workers)
-    names = _labels(config.suite)
-    tasks = [task._replace(task=names.get(task.task, task.task)) for task in found.tasks]
-    found = found._replace(tasks=tasks)
     if as_json:
-        whole = {**found._asdict(), "tasks": [task._asdict() for task in found.tasks]}
-        print_json(json.dumps({**whole, "total": found.total._asdict()}))
+        plain = {**found._asdict(), "tasks": [task._asdict() for task in found.tasks]}
+        print_json(json.dumps({**plain, "total": found.total._asdict()}))
         return
     say(console, config.suite.name, style="italic")
     head, *rows = _table(found, console.width)
@@ -131,12 +127,6 @@ def number(value: float) -> str:
 def size(bytes_: float) -> str:
     """`12 MB`."""
     return f"{number(bytes_)}B" if bytes_ >= 1000 else f"{bytes_:.0f} B"
-
-
-def _labels(suite: Suite) -> dict[str, str]:
-    """Of environments, as a store's runs have them: a suite's lists are tuples here."""
-    configs = [run.config for block in suite.blocks for run in block.samples()]
-    return {world_name(config): world_name(plain(config)) for config in configs}
 
 
 def _table(found: Forecast, width: int) -> list[str]:

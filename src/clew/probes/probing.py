@@ -25,7 +25,6 @@ from clew.probes.stored import (
     weights_digest,
 )
 from clew.store import ENDED, RunFolder, Store, require, world_name
-from clew.store.canonical import plain
 from clew.suite import RunSpec
 from clew.suite.spec import NONE
 from clew.validate import known_names, whole_number
@@ -125,7 +124,7 @@ def _find(store: Store, run: RunSpec, protocol: Protocol) -> ProbedRun | _Pendin
     latent = protocol.questions(program.env)
     if latent is None:
         what = f"latent {protocol.latent!r}" if protocol.latent else "latent to ask about"
-        return ProbedRun(run, None, f"{world_name(plain(run.config))} has no {what}")
+        return ProbedRun(run, None, f"{world_name(run.config)} has no {what}")
     if not state_size(program):
         return ProbedRun(run, None, f"{run.architecture} keeps nothing from step to step")
     stored = read_probes(folder)

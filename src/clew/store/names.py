@@ -33,9 +33,13 @@ def world_name(config: Mapping[str, object]) -> str:
 
 
 def bracketed(name: str, chosen: Mapping[str, object]) -> str:
-    """A name, and values by name in brackets after it, to be printed."""
-    inside = ",".join(f"{field}={value}" for field, value in sorted(chosen.items()))
+    """A name, and values by name in brackets after it, to be printed: lists as a store has them."""
+    inside = ",".join(f"{field}={_as_list(value)}" for field, value in sorted(chosen.items()))
     return printable(name + (f"[{inside}]" if inside else ""))
+
+
+def _as_list(value: object) -> object:
+    return list(cast(tuple[object, ...], value)) if isinstance(value, tuple) else value
 
 
 def listed(values: Iterable[object], last: str = "and") -> str:

@@ -29,7 +29,6 @@ from clew.cli.parsing import SuiteName
 from clew.cli.registry import register
 from clew.cli.results_source import require_extra
 from clew.store import Store
-from clew.store.canonical import plain
 from clew.suite import find_suite
 from clew.validate import BadInput
 
@@ -167,8 +166,7 @@ def _print_results(
     from clew.probes.arms import arm_means, run_table
     from clew.probes.predictions import evaluate_predictions, read_registrations
 
-    # as read from a store, where a suite's tuples are lists
-    runs = [(plain(one.run.config), one.probes) for one in probed if one.probes is not None]
+    runs = [(one.run.config, one.probes) for one in probed if one.probes is not None]
     documents = [probes for _, probes in runs]
     arms = arm_means(run_table(runs))
     registered = read_registrations(store)
