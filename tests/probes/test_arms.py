@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from clew.analysis import figures
 from clew.analysis.tables.grid import html
 from clew.probes.arms import arm_means, bonus_gains, delay_table, run_table
-from clew.probes.report import auc_table, data_url, notes
+from clew.probes.report import IN_SIGHT, auc_table, data_url, notes
 from clew.probes.results import (
     FEATURES,
     PLANTED,
@@ -212,6 +212,9 @@ def test_notes_say_what_was_asked_and_what_did_not_converge() -> None:
     assert told[0] == "5 episodes of every run were replayed, from seed 1."
     assert told[1].endswith("out of view: <0>; <1>.")
     assert len(told) == 2
+    asked = notes([(config(environment="a:b"), sound)])[1]
+    assert asked.endswith("in view or not: <0>; <1>." + IN_SIGHT)
+    assert "out of view" not in asked
     failed = probes(0.7)
     failed["questions"] = questions(9)
     assert failed["summary"] is not None

@@ -14,6 +14,7 @@ from clew.analysis import figures, formatting
 from clew.analysis.figures.style import styled
 from clew.analysis.names import bonus_label, task_label
 from clew.analysis.tables.grid import Cell, Grid, figure, html, word
+from clew.envs.registry import hosted
 from clew.probes import stored
 from clew.probes.arms import ArmProbes, arm_means, bonus_gains, delay_table, run_table
 from clew.probes.predictions import PredictionOutcome, evaluate_predictions, read_registrations
@@ -30,6 +31,10 @@ NOTE = (
     "selectivity: run by run, memory minus the strongest of the three, none below 0.5. dimension: "
     "participation ratio of the states, and how many numbers a state has."
 )
+OUT_OF_VIEW = "whenever it was seen before and is out of view"
+AT_EVERY_STEP = "at every step at which info has it, in view or not"
+"""In an environment on the host: nobody knows what is in view there."""
+IN_SIGHT = " The control that sees the observation alone tells whether the answer was in view."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,14 +160,14 @@ def notes(runs: ProbedRuns) -> list[str]:
 
 
 def _questions(runs: ProbedRuns) -> list[str]:
-    """What was asked, task by task."""
-    asked: dict[str, dict[str, None]] = {}
+    """What was asked, task by task, and when."""
+    asked: dict[tuple[str, bool], dict[str, None]] = {}
     for config, one in runs:
-        task = task_label(world_name(config), config["reward"])
+        task = task_label(world_name(config), config["reward"]), hosted(config["environment"])
         asked.setdefault(task, {}).update(dict.fromkeys(q["question"] for q in one["questions"]))
     return [
-        f"Asked on {task}, whenever it was seen before and is out of view: "
+        f"Asked on {task}, {AT_EVERY_STEP if everywhere else OUT_OF_VIEW}: "
         + "; ".join(names if len(names) <= LISTED_QUESTIONS else (names[0], f"… {names[-1]}"))
-        + "."
-        for task, names in ((task, [*questions]) for task, questions in asked.items())
+        + f".{IN_SIGHT * everywhere}"
+        for (task, everywhere), names in ((task, [*questions]) for task, questions in asked.items())
     ]
