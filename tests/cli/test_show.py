@@ -22,6 +22,7 @@ from clew.cli.film import BORDER, LINE
 from clew.envs.canvas import GREEN, RED
 from clew.learner.playing import Episode, actor_from_arrays, play_episodes
 from clew.store import Store, scan
+from clew.store.names import HASH
 from clew.suite import from_config
 from clew.validate import BadInput
 
@@ -105,6 +106,25 @@ def test_agents_side_by_side(
             left, right = np.split(np.asarray(image.convert("RGB")), 2, axis=1)
             picture = slice(BORDER + 2 * LINE, -BORDER - LINE)
             np.testing.assert_array_equal(left[picture], right[picture])
+
+
+def test_each_film_has_a_name_of_its_own(
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """And the command says where it is."""
+    monkeypatch.chdir(tmp_path)
+    one, other = (row.name for row in scan(Store(trained, read_only=True))[:2])
+    for beside, name in (
+        ((), f"{one}.gif"),
+        (("Memoryless",), f"{one}-beside-Memoryless.gif"),
+        (("Memoryless", other), f"{one}-beside-Memoryless-{other[-HASH:]}.gif"),
+    ):
+        show(one, trained, beside, episodes=1)
+        assert f"written: {name}\n" in capsys.readouterr().out
+        assert Path(name).exists()
 
 
 def test_who_cannot_play_beside(trained: Path, tmp_path: Path) -> None:

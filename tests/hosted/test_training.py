@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,17 @@ def test_from_a_suite_to_the_report(tmp_path: Path, trained: list[Any]) -> None:
         assert (shown := called(*words)).code == 0, shown
         with Image.open(film) as opened:
             assert opened.width == panels * (WIDTH + 2 * BORDER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HostedEnvironment, "films", False)
+        film.unlink()
+        words = ("show", given, "--store", str(store), "--module", HERE)
+        told = called(*words)
+        assert told.code == 0, told
+        assert f"there is no GIF: {HERE}:recall has no render_mode 'rgb_array'" in told.out
+        assert json.loads(called(*words, "--json").out)["gif"] is None
+        for asked in (("--gif", str(film)), ("--beside", "GRU")):
+            assert "so it cannot be filmed" in called(*words, *asked).err
+        assert not film.exists()
     for words, said in (
         ((), f"unless you name its module, --module {HERE}; by hand: clew classify {HERE}:recall"),
         (("--module", HERE), "time is part of a state, as what happens depends on it: t"),

@@ -18,10 +18,10 @@ from clew.envs.hosted.environment import HostedEnvironment
 from clew.envs.hosted.recipe import EnvironmentFailed
 from clew.envs.hosted.spaces import Batch
 from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, Seen, act
+from clew.learner.playing import NotFilmed
 from clew.learner.program import Program
 from clew.learner.program_cache import compile_program
 from clew.learner.rollout import log_prob_of
-from clew.validate import BadInput
 
 Parts = tuple[np.ndarray, ...]
 """Observations of all copies; and what a perfect memory would know, if that is given."""
@@ -146,7 +146,7 @@ def film(
     """One episode in pictures: one more than there are actions; and whether it succeeded."""
     env = hosted_env(program.env)
     if not env.films:
-        raise BadInput(f"{env.title} has no render_mode 'rgb_array', so it cannot be filmed")
+        raise NotFilmed(f"{env.title} has no render_mode 'rgb_array', so it cannot be filmed")
     copy, actor = Copies(env, 1, once=True, filmed=True), HostActor(program, agent, 1)
     frames: list[np.ndarray] = []
     actions: list[int] = []
@@ -159,7 +159,7 @@ def film(
             success = bool(now.step.success[0])
         return [*frames, copy.frame()], actions, success
     except EnvironmentFailed as error:
-        raise BadInput(f"the episode cannot be filmed: {error}") from error
+        raise NotFilmed(f"the episode cannot be filmed: {error}") from error
     finally:
         copy.close()
 

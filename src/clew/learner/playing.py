@@ -19,6 +19,10 @@ from clew.validate import BadInput, whole_number
 PARTS = ("actor/", "policy/")
 
 
+class NotFilmed(BadInput):
+    """An environment on the host draws nothing, or fails as it is played for a film."""
+
+
 class Episode(NamedTuple):
     """From reset to end."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json as text
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -44,7 +45,8 @@ def show(
         beside: Other runs of the store, which play the same levels beside it in the GIF. An
             architecture (Memoryless, Given) means its run on the same task, best without a bonus
             and with the same seed.
-        gif: File for the GIF; in this folder and named after the run if not given.
+        gif: File for the GIF; in this folder and named after the run, and whom it has beside it,
+            if not given.
         episodes: Number of episodes in the GIF; 0 for none.
         seed: Seed of the episodes.
         json: Print one JSON object.
@@ -63,7 +65,7 @@ def show(
         others = [_beside(opened, found.config, name) for name in beside]
         with json_alone(json):  # an environment may print
             runs = [opened.run(found.config), *others]
-            about["gif"] = _record(console, runs, gif, episodes, seed)
+            about["gif"] = _record(console, runs, beside, gif, episodes, seed)
     if json:
         print(text.dumps(about))
 
@@ -198,10 +200,16 @@ def _beside(store: Store, config: JsonObject, asked: str) -> RunFolder:
 
 
 def _record(
-    console: Console, runs: list[RunFolder], gif: Path | None, episodes: int, seed: int
+    console: Console,
+    runs: list[RunFolder],
+    beside: Sequence[str],
+    gif: Path | None,
+    episodes: int,
+    seed: int,
 ) -> JsonObject | None:
     """Write the GIF; how the episodes of each run went."""
     from clew.cli.film import Agent, write_film
+    from clew.learner.playing import NotFilmed
 
     agents: list[Agent] = []
     for run in runs:
@@ -211,16 +219,31 @@ def _record(
             return None
         _require_names(run)
         agents.append(Agent(run.config, weights))
-    path = gif or Path(f"{runs[0].name}.gif")
+    path = gif or _film_name(runs, beside)
     say(console, "\nplaying …")
-    played = write_film(path, agents, episodes, seed)
+    try:
+        played = write_film(path, agents, episodes, seed)
+    except NotFilmed as why:
+        if gif or beside:
+            raise
+        say(console, f"there is no GIF: {why}")
+        return None
     for run, record in zip(runs, played, strict=True):
         succeeded, steps = sum(record.successes), sum(record.lengths)
-        whose = f"{path}: " if len(runs) == 1 else f"{run.name}: "
-        say(console, f"{whose}{succeeded} of {episodes} episodes succeeded, {steps} steps")
+        say(console, f"{run.name}: {succeeded} of {episodes} episodes succeeded, {steps} steps")
+    say(console, f"written: {path}")
     about = [{"run": run.name, **each._asdict()} for run, each in zip(runs, played, strict=True)]
     first, *others = about
     return {"path": str(path), **first, "beside": others}
+
+
+def _film_name(runs: Sequence[RunFolder], beside: Sequence[str]) -> Path:
+    """Of the run, and of the architectures beside it; of a run that was named itself, its hash."""
+    whole = [
+        asked if asked == run.config["architecture"] else run.name[-HASH:]
+        for asked, run in zip(beside, runs[1:], strict=True)
+    ]
+    return Path("-".join([runs[0].name, *["beside"] * bool(whole), *whole]) + ".gif")
 
 
 def _require_names(run: RunFolder) -> None:
