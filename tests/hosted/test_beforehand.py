@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,18 @@ import gymnasium
 import pytest
 
 from clew import envs
-from clew.cli.beforehand import EQUIVALENT_SEEDS, SEEDS, doubts, why_no_answer
+from clew.cli.beforehand import (
+    EQUIVALENT_SEEDS,
+    SEEDS,
+    doubts,
+    require_playable,
+    why_no_answer,
+)
 from clew.envs.hosted import copies
 from clew.envs.hosted.copies import require_keys
 from clew.envs.hosted.environment import HostedEnvironment
-from clew.envs.hosted.recipe import Recipe
+from clew.envs.hosted.recipe import EnvironmentFailed, Recipe
+from clew.store import Store
 from clew.suite.toml import parse_suite
 from clew.validate import BadInput
 from tests.cli.called import called
@@ -97,7 +105,8 @@ def test_latents_are_looked_for_before_training(tmp_path: Path) -> None:
         done = called("run", str(file), "--store", str(store), *more)
         assert done.code == 2
         assert done.err.startswith("clew: latents='queue' is not valid: in ")
-    assert not list(store.glob("runs/*/result.json"))
+        assert "caution" not in done.out
+        assert not store.exists()
 
 
 def test_a_latent_that_comes_late_or_seldom_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +141,8 @@ def test_a_success_key_is_looked_for_before_training(tmp_path: Path) -> None:
         done = called("run", str(file), "--store", str(store), *more)
         assert done.code == 2
         assert done.err.startswith("clew: success_key='won' is not valid: in ")
-    assert not list(store.glob("runs/*/result.json"))
+        assert "caution" not in done.out
+        assert not store.exists()
 
 
 def test_a_success_key_that_few_episodes_did_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,20 +157,43 @@ def test_a_success_key_that_few_episodes_did_not_show(monkeypatch: pytest.Monkey
     assert slow.doubt == ""
 
 
-def test_what_fails_in_random_episodes_is_told_where_it_is_trained(tmp_path: Path) -> None:
-    broken: dict[str, Any] = {"max_episode_steps": 9, "what": "exits", "value": 3}
-    env = hosted(f"{HERE}:odd", **broken, success_key="is_success", latents=["cue"])
-    require_keys(env)
-    assert env.doubt == ""
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("odd", {"what": "exits", "value": 3}, "could not step: SystemExit: 3 (small_envs.py, li"),
+        ("odd", {"what": "sees", "value": "nan"}, "returned NaN in the observation, and ne"),
+        ("odd", {"what": "pays", "value": "inf"}, "paid inf, which is no finite reward"),
+        ("walk", {}, "does not say when an episode has succeeded: its info has neither"),
+        ("lies", {"what": "number", "after": 3}, "returned 7 in the observation, where Discrete"),
+    ],
+)
+def test_what_fails_in_a_random_episode_is_refused_before_anything_is_written(
+    tmp_path: Path, name: str, options: dict[str, Any], said: str
+) -> None:
+    env = hosted(f"{HERE}:{name}", max_episode_steps=9, **options)
+    with pytest.raises((BadInput, EnvironmentFailed), match=re.escape(f"{name} {said}")):
+        require_keys(env)
+    assert hosted(f"{HERE}:{name}", max_episode_steps=9, latents=["x"], **options).doubt == ""
     file, store = tmp_path / "mine.toml", tmp_path / "store"
-    file.write_text(as_toml(declared(environment=f"{HERE}:odd", environment_options=broken)))
-    done = called("run", str(file), "--dry-run", "--store", str(store))
-    assert done.code == 2
-    assert done.err.startswith(f"clew: {HERE}:odd could not step: SystemExit: 3 (small_envs.py, li")
-    done = called("run", str(file), "--store", str(store))
-    assert done.code == 3
-    said = " ".join(done.out.split())
-    assert f"EnvironmentFailed: {HERE}:odd could not step: SystemExit: 3 (small_envs.py, li" in said
+    stated = {"max_episode_steps": 9, **options}
+    file.write_text(as_toml(declared(environment=f"{HERE}:{name}", environment_options=stated)))
+    for more in ([], ["--dry-run"]):
+        done = called("run", str(file), "--store", str(store), *more)
+        assert done.code == 2
+        assert done.err.startswith(f"clew: {HERE}:{name} {said}")
+        assert "caution" not in done.out
+        assert not store.exists()
+
+
+def test_what_is_trained_already_is_not_played(tmp_path: Path) -> None:
+    options = {"max_episode_steps": 9, "what": "exits", "value": 3}
+    block = declared(environment=f"{HERE}:odd", environment_options=options)
+    suite, store = parse_suite(block, "x"), Store(tmp_path)
+    (run,) = suite.runs()
+    store.run(run.config).write_failed("why", provenance={})
+    require_playable(suite, tmp_path)
+    with pytest.raises(BadInput, match="could not step"):
+        require_playable(suite, tmp_path, retry=True)
 
 
 def test_a_threshold_that_belongs_to_a_longer_episode() -> None:

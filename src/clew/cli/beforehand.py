@@ -1,11 +1,15 @@
-"""What can be known of a suite before it is trained: that it can give no answer, or no success."""
+"""What can be known of a suite before it is trained: that it fails, or can give no answer."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.envs.registry import hosted
 from clew.labels import NONE
+from clew.store import ENDED, Store, scan
 
 if TYPE_CHECKING:
     from clew.suite import Suite
@@ -25,6 +29,32 @@ def doubts(suite: Suite) -> list[str]:
     budgets = dict.fromkeys((run.steps, run.settings.period) for run in runs)
     told += [_rounded(steps, period) for steps, period in budgets]
     return [f"caution: {each}" for each in told if each]
+
+
+def require_playable(suite: Suite, path: Path, retry: bool = False) -> None:
+    """Refuse environments on the host that fail in a random episode, where runs are left to train.
+
+    A store counts the runs that it has begun, also when their suite is corrected later.
+    """
+    runs = [run for run in suite.runs() if hosted(run.environment)]
+    if not runs:
+        return
+    from clew.envs.hosted import copies  # which needs gymnasium
+    from clew.envs.hosted.environment import HostedEnvironment
+
+    ended = ("finished",) if retry else ENDED
+    store = existing_store(path)
+    done = {row.identity for row in scan(store) if row.status in ended} if store else set()
+    for env in {repr(run.env): run.env for run in runs if run.identity not in done}.values():
+        assert isinstance(env, HostedEnvironment)
+        copies.require_playable(env)
+
+
+def existing_store(path: Path) -> Store | None:
+    """To read; None if the folder is yet to be made, or to be filled."""
+    if not path.exists() or (path.is_dir() and not os.listdir(path)):
+        return None
+    return Store(path, read_only=True)
 
 
 def why_no_answer(suite: Suite) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 
-from clew.cli.beforehand import doubts, why_no_answer
+from clew.cli.beforehand import doubts, existing_store, why_no_answer
 from clew.cli.other_code import trained_with_other_code
 from clew.cli.output import console_for, counted, print_json, say
 from clew.cli.progress import duration
 from clew.learner.execution import THREADS, cores, runs_at_once
-from clew.store import Store
 from clew.suite import Suite
 from clew.suite.forecast import Forecast, TaskForecast, forecast
 from clew.suite.launchers import WorkerConfig
@@ -69,13 +66,6 @@ def print_forecast(
     elif on != "local":
         say(console, f"Workers on {on} plan packs for their own devices, and have their own pace.")
     say(console, "Nothing was trained or written.", style="dim")
-
-
-def existing_store(path: Path) -> Store | None:
-    """To read; None if the folder is yet to be made, or to be filled."""
-    if not path.exists() or (path.is_dir() and not os.listdir(path)):
-        return None
-    return Store(path, read_only=True)
 
 
 def sentences(found: Forecast, retry: bool) -> list[str]:

@@ -10,7 +10,7 @@ import jax
 from rich.console import Console
 
 from clew.cli.arm_table import print_runs
-from clew.cli.beforehand import doubts
+from clew.cli.beforehand import doubts, require_playable
 from clew.cli.dry_run import idle_cores
 from clew.cli.next_steps import command_again, next_steps
 from clew.cli.other_code import trained_with_other_code
@@ -47,6 +47,7 @@ def train_here(
         stay_off_devices()
     elif config.cache:
         use_program_cache()
+    require_playable(config.suite, config.store, retry)
     store, console = Store(config.store), console_for(as_json)
     if retry:
         retry_failed(config.suite, store, config.pack_size)
@@ -68,6 +69,7 @@ def train_on_cluster(
     """Train a suite by workers on a cluster, and print how it went; the exit code."""
     launch = launcher(on)
     stay_off_devices()
+    require_playable(config.suite, config.store, retry)
     store, console = Store(config.store), console_for(as_json)
     if retry:
         retry_failed(config.suite, store, config.pack_size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,8 +12,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from clew.envs import Environment, Knowing, Known
+from clew.envs.hosted import finite
 from clew.envs.hosted.copies import Copies, HostStep
 from clew.envs.hosted.environment import HostedEnvironment
+from clew.envs.hosted.finite import Parts, require_finite
 from clew.envs.hosted.recipe import EnvironmentFailed
 from clew.envs.hosted.spaces import Batch
 from clew.learner.agent import ActorStep, Agent, Encoding, MemoryState, Seen, act
@@ -22,9 +23,6 @@ from clew.learner.playing import NotFilmed
 from clew.learner.program import Program
 from clew.learner.program_cache import compile_program
 from clew.learner.rollout import log_prob_of
-
-Parts = tuple[np.ndarray, ...]
-"""Observations of all copies; and what a perfect memory would know, if that is given."""
 
 
 def hosted_env(env: Environment) -> HostedEnvironment:
@@ -36,32 +34,7 @@ def hosted_env(env: Environment) -> HostedEnvironment:
 
 def parts_of(env: Environment, batch: Batch) -> Parts:
     """What a vector hands out, as arrays for a network."""
-    world = hosted_env(env)
-    parts = (world.layout.array(batch),)
-    if isinstance(env, Knowing):
-        assert world.facts is not None
-        parts = (*parts, world.facts.flat(batch))
-    for part in parts:
-        if part.dtype.kind == "f" and (wrong := _not_finite(part)):
-            raise EnvironmentFailed(
-                f"{world.title} returned {wrong.replace('nan', 'NaN')} in the observation, and "
-                "networks learn from finite numbers only"
-            )
-    return parts
-
-
-def require_finite(env: Environment, reward: Float[np.ndarray, " env"]) -> None:
-    """Of the environment's own rewards, before anything is learned from them."""
-    if wrong := _not_finite(reward):
-        raise EnvironmentFailed(f"{env.title} paid {wrong}, which is no finite reward")
-
-
-def _not_finite(numbers: np.ndarray) -> str:
-    """The first of them that is not; empty if all are."""
-    if math.isfinite(np.vdot(numbers, numbers)):
-        return ""  # the quickest question; the squares of large numbers are no answer
-    finite = np.isfinite(numbers)
-    return "" if finite.all() else str(numbers[~finite][0])
+    return finite.parts_of(hosted_env(env), batch, given=isinstance(env, Knowing))
 
 
 def seen(parts: Sequence[Any]) -> Seen:

@@ -149,7 +149,7 @@ class LiveRun:
             seen_now = tuple(row[t] for row in rows[: len(now)])
             action, log_prob = actor.sample(seen_now, self._first, noise[t])
             step = self._copies.step(action)
-            require_finite(env, step.reward)
+            require_finite(hosted_env(env), step.reward)
             now = parts_of(env, step.obs)
             final = now if step.final is step.obs else parts_of(env, step.final)
             others = (  # in the order of `Rollout`

@@ -19,6 +19,7 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from jaxtyping import Bool, Float, Int
 
+from clew.envs.hosted.finite import parts_of, require_finite
 from clew.envs.hosted.recipe import EnvironmentFailed, Info, explained
 from clew.envs.hosted.spaces import Batch, outside
 from clew.validate import BadInput, hint, listing
@@ -32,7 +33,7 @@ INFO = ("is_success", "success")
 TIMED, LONGEST = 200, 0.5
 """Random steps for a forecast or a caution, and seconds that they may take."""
 PATIENCE = 2.0
-"""Seconds of random episodes in which latents and the success key are looked for."""
+"""Seconds that random episodes may take before training: one, or more if a key is looked for."""
 ENOUGH = 100
 """Episodes after which a key that none of them had is refused."""
 
@@ -187,7 +188,7 @@ class Copies:
 
 def step_seconds(env: HostedEnvironment) -> float:
     """How long one copy takes for a step, by some random ones."""
-    require_keys(env)
+    require_playable(env)
     copy = Copies(env, 1)
     try:
         copy.reset([0])
@@ -247,9 +248,17 @@ def _some_steps(copy: Copies) -> Iterator[HostStep]:
             return
 
 
+def require_playable(env: HostedEnvironment) -> None:
+    """Refuse what fails in a random episode as a user's mistake: nothing was trained yet."""
+    try:
+        require_keys(env)
+    except EnvironmentFailed as error:
+        raise BadInput(str(error)) from error
+
+
 def require_keys(env: HostedEnvironment) -> None:
-    """Refuse a success key or latents that `info` does not have, or latents that are no whole
-    numbers: that they are missing would be seen late, or never."""
+    """Play a random episode. Refuse a success key or latents that `info` does not have, or latents
+    that are no whole numbers: that they are missing would be seen late, or never."""
     seen, key = _random_info(env), env.success_key
     if key is not None and key not in seen.last and seen.episodes >= ENOUGH:
         near = hint(key, seen.last)
@@ -271,7 +280,13 @@ def require_keys(env: HostedEnvironment) -> None:
 
 def unseen_keys(env: HostedEnvironment) -> str:
     """Which of them random episodes did not show, where these are too few to refuse them."""
-    seen, key, said = _random_info(env), env.success_key, list[str]()
+    key, said = env.success_key, list[str]()
+    if key is None and not env.latents:
+        return ""
+    try:
+        seen = _random_info(env)
+    except (EnvironmentFailed, BadInput):
+        return ""  # which is told by `require_keys`
     if not seen.episodes:
         return ""
     if key is not None and key not in seen.last:
@@ -308,20 +323,21 @@ class _RandomInfo(NamedTuple):
 
 @cache
 def _random_info(env: HostedEnvironment) -> _RandomInfo:
-    """Until all that is asked for was there, or time is up."""
+    """Of one whole episode, and more until all that is asked for was there, or time is up."""
     latents, success = set(env.latents), {env.success_key} - {None}
     found, last, episodes = dict[str, Any](), dict[str, Any](), 0
-    if not latents and not success:
-        return _RandomInfo(found, last, episodes)
     copy, random = Copies(replace(env, vector="sync"), 1), np.random.default_rng(0)
     began = time.perf_counter()
-    # an environment that fails is told where it is trained
-    with closing(copy), suppress(EnvironmentFailed):
-        found |= copy.reset([0])[1]
-        while not (found.keys() >= latents and last.keys() >= success):
+    with closing(copy):
+        obs, info = copy.reset([0])
+        parts_of(env, obs, given=env.facts is not None)
+        found |= info
+        while not (episodes and found.keys() >= latents and last.keys() >= success):
             if time.perf_counter() - began >= PATIENCE:
                 break
             step = copy.step(random.integers(len(env.action_names), size=1))
+            require_finite(env, step.reward)
+            parts_of(env, step.final, given=env.facts is not None)
             found |= step.info
             if (step.terminated | step.truncated).any():
                 last |= step.info
