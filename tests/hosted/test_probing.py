@@ -13,13 +13,14 @@ import pytest
 from clew import envs
 from clew.learner import Program
 from clew.learner.host_actor import seeds_of
+from clew.probes.probing import Protocol, probe_runs
 from clew.probes.recording import Recording
 from clew.probes.replay import flatten, record
 from clew.store import Store
 from clew.validate import BadInput
 from tests.cli.called import called
 from tests.hosted.small_envs import Recall
-from tests.hosted.test_training import HERE, SUITE
+from tests.hosted.test_training import HERE, SUITE, block
 from tests.learner.conftest import SMALL, small
 
 EPISODES = 5
@@ -79,6 +80,17 @@ def test_what_cannot_be_asked_is_a_sentence(
 ) -> None:
     with pytest.raises(BadInput, match=said):
         recorded(program_of(*latents, **options), tmp_path)
+
+
+def test_without_latents_it_says_where_to_state_them(tmp_path: Path) -> None:
+    run, store = next(block().runs()), Store(tmp_path)
+    arrays = {"x": np.zeros(1)}
+    store.run(run.config).write_finished(
+        {}, curve=arrays, diagnostics=arrays, provenance={}, agent=arrays
+    )
+    (found,) = probe_runs(store, [run], Protocol())
+    assert "environment_options = { latents = [" in found.skipped
+    assert "before you train" in found.skipped
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from clew.envs import Environment, Knowing, latents
+from clew.envs.registry import hosted
 from clew.learner.playing import actor_from_arrays
 from clew.learner.program import Program
 from clew.probes.fitting import measure
@@ -32,6 +33,12 @@ from clew.validate import known_names, whole_number
 GROUP_BYTES, GROUP_QUESTIONS = 2**30, 128
 """Runs are fitted together until their recordings reach this size, or this many questions are
 asked: a crash costs one group."""
+
+NAME_LATENTS = (
+    '; state the keys of info to ask about, environment_options = { latents = ["KEY"] }, before '
+    "you train: with them it is another run"
+)
+"""For a Gymnasium environment."""
 
 OnProgress = Callable[[str, int, int], None]
 """Called with "recording" or "fitting", how many are done, and of how many."""
@@ -124,7 +131,8 @@ def _find(store: Store, run: RunSpec, protocol: Protocol) -> ProbedRun | _Pendin
     latent = protocol.questions(program.env)
     if latent is None:
         what = f"latent {protocol.latent!r}" if protocol.latent else "latent to ask about"
-        return ProbedRun(run, None, f"{world_name(run.config)} has no {what}")
+        named = NAME_LATENTS if hosted(run.environment) and not protocol.latent else ""
+        return ProbedRun(run, None, f"{world_name(run.config)} has no {what}{named}")
     if not state_size(program):
         return ProbedRun(run, None, f"{run.architecture} keeps nothing from step to step")
     stored = read_probes(folder)
