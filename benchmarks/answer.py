@@ -63,6 +63,28 @@ def without_effect(draws: int) -> None:
             print(f"| {shape} | {n} |", " | ".join(shares), "|")
 
 
+def uneven(draws: int) -> None:
+    print("\n| seeds of an arm | n | nothing there: helps or hurts | true +.20: helps |")
+    print("|---|---|---:|---:|")
+    shapes: dict[str, Callable[[np.random.Generator, int, float], Values]] = {
+        "wide": lambda rng, n, gap: rng.normal(0.4 + gap, 0.12, n),
+        "one in two learns": lambda rng, n, gap: two_kinds(rng, n, 0.5 + gap),
+        "one in five learns": lambda rng, n, gap: two_kinds(rng, n, 0.2 + gap),
+    }
+    for shape, draw in shapes.items():
+        for a, b in ((5, 5), (5, 4), (10, 10), (10, 8), (10, 3), (3, 10), (20, 3), (5, 20)):
+            rng, rates = np.random.default_rng(a), []
+            for gap, wanted in ((0.0, ("helps", "hurts")), (0.2, ("helps",))):
+                pairs = [(draw(rng, a, gap), draw(rng, b, 0.0)) for _ in range(draws)]
+                rates.append(share(Counter(effect(*pair).said for pair in pairs), *wanted))
+            print(f"| {shape} | {a} with, {b} without |", " | ".join(rates), "|")
+
+
+def two_kinds(rng: np.random.Generator, size: int | tuple[int, ...], learn: float) -> Values:
+    """A seed learns the task and scores .95 to 1, or does not and scores 0 to .05."""
+    return 0.95 * (rng.uniform(size=size) < learn) + rng.uniform(0, 0.05, size)
+
+
 def several_agents(draws: int) -> None:
     """Five agents and two bonuses, and nothing there: a claim about any of them is wrong."""
     print("\n| seeds of an arm | n | a bonus helps or hurts any | a bottleneck is named of any |")
@@ -124,5 +146,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--draws", type=int, default=1000)
     args = parser.parse_args()
-    for table in (without_effect, several_agents, wrong_equivalence, power, bottlenecks):
+    for table in (without_effect, uneven, several_agents, wrong_equivalence, power, bottlenecks):
         table(args.draws)

@@ -474,6 +474,18 @@ def test_no_effect_is_rarely_called_one(shape: str, n: int) -> None:
     assert held / 200 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
+@pytest.mark.parametrize(("before", "after"), [(10, 3), (20, 5)])
+def test_no_effect_is_rarely_called_one_by_uneven_arms(before: int, after: int) -> None:
+    """Three seeds that happen to agree are no certainty: seeds learn the task, or do not."""
+    rng = np.random.default_rng(0)
+
+    def draw(n: int) -> Values:
+        return np.where(rng.uniform(size=n) < 0.5, 0.95, 0) + rng.uniform(0, 0.05, n)
+
+    said = [effect(draw(after), draw(before)).said for _ in range(200)]
+    assert np.mean([s in (HELPS, HURTS) for s in said]) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
 def test_a_certain_but_tiny_effect_does_not_matter() -> None:
     small = effect(np.full(8, 0.52) + np.linspace(0, 1e-3, 8), np.full(8, 0.5))
     assert small.p < 1e-6

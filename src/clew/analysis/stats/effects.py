@@ -32,7 +32,7 @@ class Effect:
     interval: Interval
     """95%, Welch's t."""
     p: float
-    """That the means differ: two-sided, Welch; with `corrected`, after Holm."""
+    """That the means differ: two-sided, as `welch` has it; with `corrected`, after Holm."""
     equivalent: bool
     """Whether two one-sided tests at 5% put the difference inside ±margin."""
     std: float

@@ -30,7 +30,8 @@ class Gain:
     bootstrap: Interval
     """The study's: seeds of both arms drawn anew, unpaired."""
     p_holm: float
-    """Two-sided, Welch, corrected for all gains of the task; NaN without a spread to judge by."""
+    """Two-sided, as `welch` has it, corrected for all gains of the task; NaN without a spread to
+    judge by."""
     detectable: float
     """The smallest true gain that seeds like these would have shown with 80% probability."""
 

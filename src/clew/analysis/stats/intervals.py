@@ -7,12 +7,15 @@ Which is used where, and how often each really covers the truth at n = 3, 5 and 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
 
 from clew.analysis.stats.task import Values
@@ -22,6 +25,8 @@ LEVEL = 0.95
 POWER = 0.8
 TINY = 1e-4
 """Seeds that differ by less than this have no spread to judge by."""
+SPLITS = 20_000
+"""Ways to split the seeds of two arms that are counted: all, or so many at random."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +62,8 @@ class Welch:
 
     interval: Interval
     p: float
-    """Two-sided; NaN for single seeds. Where neither arm has any spread, of permuted seeds."""
+    """Two-sided; NaN for single seeds. Where neither arm has any spread, of permuted seeds; where
+    the arms have different numbers of seeds, the larger of the two."""
     detectable: float = math.nan
     """The smallest true difference that seeds with this spread show with 80% probability; 0 where
     neither arm has any spread, NaN for single seeds."""
@@ -88,11 +94,9 @@ def welch(bonus: Values, none: Values) -> Welch:
         why = "an arm with one seed has no spread to judge by"
         return Welch(without_interval(gain, n, "Welch t", why), math.nan, math.nan)
     if pooled_std(bonus, none) < TINY:
-        # the difference is what it is, and permutations are what can be counted: 2 of them are as
-        # extreme as what was seen
-        p = min(1.0, 2 / special.comb(sum(n), n[0])) if abs(gain) > TINY else 1.0
+        # the difference is what it is, and permutations are what can be counted
         bare = without_interval(gain, n, "permutation", "the seeds of each arm are all equal")
-        return Welch(bare, float(p), 0.0)
+        return Welch(bare, permuted(bonus, none), 0.0)
     with warnings.catch_warnings():
         # one arm may well have equal seeds, of which scipy warns
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
@@ -103,7 +107,44 @@ def welch(bonus: Values, none: Values) -> Welch:
     # the chance of a significant result of the wrong sign is left out: it is below 1e-4
     detectable = float(special.nctdtrinc(test.df, 1 - POWER, t_quantile(test.df))) * error
     narrow = test.confidence_interval(2 * LEVEL - 1)
-    return Welch(interval, float(test.pvalue), detectable, (narrow.low, narrow.high))
+    # a few seeds that happen to agree against many that do not: Welch's t takes that for certain
+    p = max(float(test.pvalue), permuted(bonus, none) if n[0] != n[1] else 0.0)
+    return Welch(interval, p, detectable, (narrow.low, narrow.high))
+
+
+def permuted(bonus: Values, none: Values) -> float:
+    """p of Welch's t, two-sided, by the ways to split all seeds into two arms of these sizes."""
+    small, large = sorted((len(bonus), len(none)))
+    if pooled_std(bonus, none) < TINY:
+        # 2 ways are as extreme as what was seen
+        apart = abs(float(np.mean(bonus) - np.mean(none))) > TINY
+        return min(1.0, 2 / math.comb(small + large, small)) if apart else 1.0
+    every = np.concatenate(sorted((bonus, none), key=len))
+    every = every - every.mean()
+    seen = _squared_t(every, np.arange(len(every))[None, :] < small, small)[0]
+    # in one order, whatever the arms: then the random ways are the same, too
+    splits, sampled = _splits(small, large)
+    as_large = int(np.sum(_squared_t(np.sort(every), splits, small) >= seen * (1 - 1e-9) - 1e-9))
+    return (sampled + as_large) / (sampled + len(splits))
+
+
+def _squared_t(values: Values, inside: NDArray[Any], n: int) -> Values:
+    """Welch's t squared of those inside, n of them, against the rest: [split]."""
+    sums, squares = inside @ values, inside @ values**2
+    m, rest, rest_squares = len(values) - n, values.sum() - sums, (values**2).sum() - squares
+    error = (squares - sums**2 / n) / (n - 1) / n + (rest_squares - rest**2 / m) / (m - 1) / m
+    return (sums / n - rest / m) ** 2 / np.maximum(error, TINY**3)  # not to divide by rounding
+
+
+@lru_cache(maxsize=16)
+def _splits(small: int, large: int) -> tuple[Values, bool]:
+    """Which seeds are in the smaller arm: [split, seed]; and whether these are a sample."""
+    total = small + large
+    if math.comb(total, small) > SPLITS:
+        drawn = np.random.default_rng(0).random((SPLITS, total)).argsort(1)
+        return (drawn < small).astype(float), True
+    chosen = np.array([*itertools.combinations(range(total), small)])
+    return (chosen[:, :, None] == np.arange(total)).any(1).astype(float), False
 
 
 def pooled_std(one: Values, other: Values) -> float:
