@@ -204,6 +204,14 @@ def test_a_wide_margin_does_not_make_an_agent_good() -> None:
     assert not found.solved
 
 
+def test_three_good_seeds_are_not_enough_to_say_that_nothing_holds_it_back() -> None:
+    """An agent that one seed in five never learns shows three good ones in half of all studies."""
+    few = answer(GRU_none=[0.97, 0.98, 0.99], GRU_e3b=[0.98, 0.98, 0.99])
+    assert few.held_back_by == "cannot be told"
+    enough = answer(GRU_none=[0.97, 0.98, 0.99, 0.98, 0.98], GRU_e3b=[0.98, 0.98, 0.99])
+    assert enough.held_back_by == "nothing"
+
+
 def test_harm_is_called_harm() -> None:
     found = answer(GRU_none=(0.8, 0.05), GRU_e3b=(0.4, 0.05))
     assert advice(found).startswith("Do not use E3B: −.40")

@@ -16,7 +16,7 @@ from clew.analysis.names import NONE
 from clew.analysis.results import Results
 from clew.analysis.statistics import Arm, Statistics
 from clew.analysis.stats.curves import over_training, still_rising
-from clew.analysis.stats.effects import MARGIN, SEEDS, Effect, Said, effect
+from clew.analysis.stats.effects import EQUIVALENT_SEEDS, MARGIN, SEEDS, Effect, Said, effect
 from clew.analysis.stats.intervals import Interval, holm, mean_interval
 from clew.analysis.stats.task import Pair, Task
 
@@ -292,7 +292,7 @@ def _answer(
         over_memoryless=_compared(task, (agent, NONE), lower, margin)
         if lower in task.arms and agent != task.lower
         else None,
-        solved=own.n[0] >= SEEDS and own.low >= 1 - min(2 * margin, 0.1),
+        solved=own.n[0] >= EQUIVALENT_SEEDS and own.low >= 1 - min(2 * margin, 0.1),
         decoded=None if statistics is None else statistics.decoded.get(plain),
         rising=usual is not None and still_rising(usual, *plain, margin / 2),
         over_training=None if usual is None else _over_training(usual, plain, bonus, margin),
