@@ -275,6 +275,26 @@ def test_a_bonus_with_which_every_run_fails_is_told_not_to_be_used() -> None:
         assert f"with the {lost.sum()} runs that failed counted as success 0" in line(found["GRU"])
 
 
+@pytest.mark.parametrize("share", [1.0, 0.75])
+def test_an_arm_whose_runs_failed_names_no_bottleneck(share: float) -> None:
+    """What memory adds on top of the bonus is not known where the bonus was hardly trained."""
+    runs = table(GRU_none=(0.3, 0.02), GRU_e3b=(0.6, 0.02), Given_none=(0.3, 0.02),
+                 Given_e3b=(0.6, 0.02)).runs  # fmt: skip
+    for agent, bonus in (("GRU", "e3b"), ("GRU", "none"), ("Given", "e3b"), ("Given", "none")):
+        lost = (runs["architecture"] == agent) & (runs["bonus"] == bonus)
+        lost &= runs["seed"] < 8 * share
+        status = np.where(lost, "diverged", "finished")
+        (found,) = [
+            a.with_failures or a
+            for a in answers(Statistics(Results.from_frames(runs.assign(status=status))))
+            if a.agent == "GRU"
+        ]
+        held = "exploration" if agent == "Given" else "cannot be told"
+        assert found.held_back_by == held
+        assert "together" not in reason(found) or "which of the two is needed" in reason(found)
+        assert "at least in part" not in reason(found) or agent == "Given"
+
+
 def test_claims_about_memory_are_corrected_over_agents() -> None:
     """Of five agents without any difference, one in twenty studies names a bottleneck."""
     rng, named = np.random.default_rng(0), 0

@@ -59,7 +59,7 @@ def bottleneck(answer: Answer) -> str:
         return "Exploration held it back more than memory."
     if held in ("exploration", "cannot be told") and not answer.intervened:
         return UNTESTED
-    if held == "cannot be told" and answer.effect.helps:
+    if held == "cannot be told" and answer.effect.helps and not answer.untrained:
         return "Whether memory holds it back too cannot be told."
     if held == "cannot be told" and answer.memory is not None and answer.memory.helps:
         return "Memory holds it back; whether exploration does too cannot be told."
@@ -260,7 +260,9 @@ def _cannot_be_told(answer: Answer) -> str:
     if answer.silent:
         return f"What holds it back cannot be told: {_no_run(answer)} of this task succeeds."
     open_ = f"cannot be told with {seeds(answer.seeds)}"
-    if answer.effect.helps:
+    if answer.untrained and not answer.intervened:
+        return "What holds it back cannot be told: most runs of an arm of its own failed."
+    if answer.effect.helps and not answer.untrained:
         said = f"Exploration held it back, at least in part; whether memory does too {open_}"
     elif answer.memory is not None and answer.memory.helps:
         said = f"Memory holds it back, at least in part; whether exploration does too {open_}"

@@ -109,6 +109,9 @@ class Answer:
     """Runs of its arms that crashed or diverged, and are in no number here."""
     lost: bool = False
     """Whether they are counted as success 0 in all numbers, as no run of an arm is left."""
+    untrained: bool = False
+    """Whether most runs of an arm of its own failed. What holds the agent back is then judged
+    without what the bonus does to it."""
     with_failures: Answer | None = None
     """The answer with these counted as success 0, where it is another one."""
 
@@ -124,7 +127,7 @@ class Answer:
             return "cannot be told" if found is None else found.said_with(seeds)
 
         return held_back_by(
-            bonus=said(self.effect),
+            bonus="cannot be told" if self.untrained else said(self.effect),
             memory=said(self.memory),
             both=said(self.both),
             bonus_over_memory="helps" if self.memory is None else said(self.bonus_over_memory),
@@ -221,7 +224,7 @@ def _of_memory(task: Task, asked: Sequence[Pair], margin: float) -> dict[Pair, E
     found = {
         (agent, bonus): _compared(task, (task.upper, bonus), (agent, NONE), margin)
         for agent, bonus in every
-        if (task.upper, bonus) in task.arms
+        if _trained(task, (task.upper, bonus)) and _trained(task, (agent, NONE))
     }
     corrected = holm([e.p for e in found.values()])
     return {pair: e.corrected(p) for (pair, e), p in zip(found.items(), corrected, strict=True)}
@@ -268,7 +271,7 @@ def _answer(
     there: dict[Place, Pair] = {p: arm for p, arm in places.items() if arm in task.arms}
 
     def compared(after: Place, before: Place) -> Effect | None:
-        if after not in there or before not in there:
+        if not all(p in there and _trained(task, there[p]) for p in (after, before)):
             return None
         return _compared(task, there[after], there[before], margin)
 
@@ -290,14 +293,20 @@ def _answer(
         bonus_on_memory=compared("given + bonus", "given"),
         memory_on_bonus=compared("given + bonus", "own + bonus"),
         over_memoryless=_compared(task, (agent, NONE), lower, margin)
-        if lower in task.arms and agent != task.lower
+        if _trained(task, lower) and _trained(task, (agent, NONE)) and agent != task.lower
         else None,
         solved=own.n[0] >= EQUIVALENT_SEEDS and own.low >= 1 - min(2 * margin, 0.1),
         decoded=None if statistics is None else statistics.decoded.get(plain),
         rising=usual is not None and still_rising(usual, *plain, margin / 2),
         over_training=None if usual is None else _over_training(usual, plain, bonus, margin),
         silent=task.silent(margin),
+        untrained=not all(_trained(task, (agent, b)) for b in (NONE, bonus)),
     )
+
+
+def _trained(task: Task, arm: Pair) -> bool:
+    """Whether there is such an arm, and it is more than zeros put in for runs that failed."""
+    return arm in task.arms and arm not in task.untrained
 
 
 def _over_training(results: Results, plain: Arm, bonus: str, margin: float) -> Interval | None:

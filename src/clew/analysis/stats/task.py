@@ -36,6 +36,8 @@ class Task:
     """The control without a memory."""
     upper: str = names.GIVEN
     """The control that is given what a perfect memory would hold."""
+    untrained: frozenset[Pair] = frozenset()
+    """Arms that are mostly zeros put in for runs that diverged or crashed."""
 
     def silent(self, margin: float) -> bool:
         """Whether no arm succeeds more often than the margin: arms that agree then say nothing."""
@@ -90,10 +92,13 @@ class Task:
 
     def with_failures_as_zero(self) -> Task:
         """The task with every run that diverged or failed counted as no success at all."""
-        arms = dict(self.arms)
+        arms, untrained = dict(self.arms), set()
         for arm, count in self.failed.items():
-            arms[arm] = np.concatenate([np.zeros(count), arms.get(arm, np.empty(0))])
-        return dataclasses.replace(self, arms=arms, failed={})
+            finished = arms.get(arm, np.empty(0))
+            arms[arm] = np.concatenate([np.zeros(count), finished])
+            if 2 * count > len(arms[arm]):
+                untrained.add(arm)
+        return dataclasses.replace(self, arms=arms, failed={}, untrained=frozenset(untrained))
 
 
 def all_bonuses(group: Iterable[Task]) -> tuple[str, ...]:
