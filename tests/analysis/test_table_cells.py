@@ -162,6 +162,25 @@ def test_a_run_that_is_there_twice_says_in_what_its_rows_differ(tmp_path: Path) 
     assert refused(tmp_path, epochs).endswith("; or call it 'step' if scores are over time")
 
 
+def test_two_studies_in_one_table_are_told(tmp_path: Path) -> None:
+    """Final scores that all stand at one step are no scores over time."""
+    final = [{**row, "step": 1000} for row in rows()]
+    both = [*final, *({**row, "score": 0.1} for row in final)]
+    said = refused(tmp_path, both)
+    why = "no run has rows at two different steps; give every run a seed of its own"
+    assert said.endswith(f"seed 0 is there twice; {why}")
+    over_time = [
+        {**row, "step": step, "score": float(str(row["score"])) * step / 3}
+        for row in both
+        for step in (1, 2)
+    ]
+    assert read(tmp_path, over_time[: len(over_time) // 2]).notes == []
+    (caution,) = read(tmp_path, over_time).notes
+    assert caution.startswith("Caution: runs (6 in all) have rows at every step that differ")
+    told = [{**row, "episode": i} for i, row in enumerate(over_time)]
+    assert not any("at every step" in note for note in read(tmp_path, told).notes)
+
+
 def test_settings_that_were_averaged_over_time_are_told(tmp_path: Path) -> None:
     table = [
         {**r, "step": t, "lr": lr, "score": float(str(r["score"])) + t / 1000, "loss": t}

@@ -66,7 +66,7 @@ def read_table(
     if named in RETURNS and not ranges and "score_min" not in rows:
         scale = [assumed(columns.called["score"])]
     many = bool(rows.duplicated(list(RUN)).any())
-    if many and "steps" not in rows:
+    if many and not _has_steps(rows):
         raise twice(table, rows, columns, where)
     runs, curves = over_time(rows, where) if many else (_final(rows, where), None)
     _check_comparable(runs, where, switches(table, columns))
@@ -93,6 +93,13 @@ def read_table(
         *scale,
     ]
     return TableContents(results, [*doubts, *told])
+
+
+def _has_steps(rows: pd.DataFrame) -> bool:
+    """Whether any run has rows at two different steps."""
+    if "steps" not in rows:
+        return False
+    return bool((rows.groupby(list(RUN))["steps"].nunique(dropna=False) > 1).any())
 
 
 def _final(rows: pd.DataFrame, where: str) -> pd.DataFrame:

@@ -30,8 +30,9 @@ def twice(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns, where: str)
     # what names a row, such as a time or a file, tells nothing
     differ = [c for c in differ if table[c].nunique() < len(table)] or differ
     if not differ:
-        way = "give every run a seed of its own, or add a column step if scores are over time"
-        return BadInput(said + way)
+        over_time = "" if "steps" in rows else ", or add a column step if scores are over time"
+        one_step = "no run has rows at two different steps; " if "steps" in rows else ""
+        return BadInput(f"{said}{one_step}give every run a seed of its own{over_time}")
     named = [f"{c!r} ({_values(same[c])})" for c in differ[:MOST_NAMED]]
     said += f"its rows differ in {listed(named)}{', …' * (len(differ) > MOST_NAMED)}"
     first, agent = differ[0], columns.called["architecture"]
@@ -47,10 +48,10 @@ def twice(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns, where: str)
 
 
 def mixed(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns) -> list[str]:
-    """A caution where scores over time are of several settings, and were taken as one run.
+    """A caution where scores over time are of several settings or studies, taken as one run.
 
-    That is so if a run's rows at one step all differ in a column with few values, or if all values
-    of a column are there from the beginning of every run to its end.
+    Of settings: that is so if a run's rows at one step all differ in a column with few values, or
+    if all values of a column are there from the beginning of every run to its end.
     """
     at = [rows[c] for c in (*RUN, "steps")]
     together = pd.concat(at, axis=1).duplicated(keep=False)
@@ -75,7 +76,20 @@ def mixed(table: pd.DataFrame, rows: pd.DataFrame, columns: Columns) -> list[str
                 f"Caution: {said}; if it is a setting, keep the rows of one value, or make it part "
                 f"of the name in {agent!r}."
             ]
-    return []
+    return _doubled(rows, [*at, *(table[c] for c in columns.unread)])
+
+
+def _doubled(rows: pd.DataFrame, told_apart: Sequence[pd.Series]) -> list[str]:
+    """A caution where every step of a run is there several times, as of two studies in a table."""
+    scores = rows["score"].groupby(list(told_apart)).nunique()
+    runs = (scores > 1).groupby(level=list(range(len(RUN)))).all()
+    if not runs.any():
+        return []
+    return [
+        f"Caution: runs ({runs.sum():,} in all) have rows at every step that differ in score "
+        "and in nothing else, and they were averaged. For environments in parallel that is right; "
+        "if they are runs of several studies, give every run a seed of its own."
+    ]
 
 
 def _throughout(rows: pd.DataFrame, values: pd.Series) -> bool:
