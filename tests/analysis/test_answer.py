@@ -419,6 +419,12 @@ def test_a_curve_that_still_rises_is_said() -> None:
     slow = curves.assign(success=curves["success"] / 10)  # by .008 in a fifth of training
     (steady,) = answers(Statistics(Results.from_frames(results.runs, slow)))
     assert not steady.rising
+    # logged ten times as densely at the end: a fifth of the rows is a fiftieth of the steps
+    late = [curves[curves["steps"] < 9000], *(
+        curves[curves["steps"] == 9000].assign(steps=9000 + 10 * i) for i in range(100)
+    )]  # fmt: skip
+    (dense,) = answers(Statistics(Results.from_frames(results.runs, pd.concat(late))))
+    assert dense.rising
 
 
 def test_margin_must_be_a_share() -> None:

@@ -15,6 +15,7 @@ from scipy import special
 from clew.analysis.results import Curve, Results
 from clew.analysis.stats.intervals import LEVEL, mean_interval
 from clew.analysis.stats.task import Values
+from clew.metrics import TAIL
 from clew.validate import BadInput
 
 GRID = 500
@@ -89,22 +90,29 @@ def band(results: Results, environment: str, reward: str) -> pd.DataFrame:
 def still_rising(
     results: Results, environment: str, reward: str, architecture: str, bonus: str, least: float
 ) -> bool:
-    """Whether an arm's success in the last fifth of training is above that of the fifth before.
+    """Whether an arm's success in the last fifth of its steps is above that of the fifth before.
 
     By a t interval over seeds, and by at least `least`; False without the curves of two seeds.
     """
     arms = results.curves.get((environment, reward), {})
     curves = arms.get((architecture, bonus), [])
-    rises = [_rise(success) for _, success in curves if len(success) > 1]
+    rises = [_rise(*curve) for curve in curves if len(curve[0]) > 1]
     if len(rises) < 2:
         return False
     mean = mean_interval(np.array(rises), (-1.0, 1.0))
     return mean.low > 0 and mean.estimate >= least
 
 
-def _rise(success: Values) -> float:
-    fifth = max(1, len(success) // 5)
-    return float(success[-fifth:].mean() - success[-2 * fifth : -fifth].mean())
+def _rise(steps: Values, success: Values) -> float:
+    """Of the last fifth of the steps over that before; a score stands until the next one."""
+    stands = np.append(np.diff(steps), np.diff(steps).mean())
+    # half a gap of slack rounds the number of scores, as `tail_mean` does
+    left = (steps[-1] + stands[-1] / 2 - steps) / (steps[-1] - steps[0] + stands[-1])
+    last = (left < TAIL) | (steps == steps[-1])
+    before = ~last & (left < 2 * TAIL)
+    before[np.argmax(last) - 1] = True  # at least the score before
+    late, early = (np.average(success[part], weights=stands[part]) for part in (last, before))
+    return float(late - early)
 
 
 def over_training(*arms: Sequence[Curve]) -> list[Values]:
