@@ -165,6 +165,19 @@ def test_harm_is_called_harm() -> None:
     assert levelled.heading == "harms LSTM and RetNet, so memories are more alike"
 
 
+def test_hurts_is_said_only_where_a_memory_is_hurt() -> None:
+    for lost, heading in (
+        (0.45, "does more for some memories than for others"),
+        (0.41, "helps some memories, hurts others"),
+    ):
+        results = table(LSTM_none=(0.45, 0.01), LSTM_e3b=(0.49, 0.01), GRU_none=(0.45, 0.01),
+                        GRU_e3b=(lost, 0.01), RetNet_none=(0.53, 0.01),
+                        RetNet_e3b=(0.5, 0.01) if lost < 0.45 else (0.53, 0.01))  # fmt: skip
+        (found,) = verdicts(Statistics(results))
+        assert (found.pattern, found.heading) == ("reorder", heading)
+        assert heading in found.sentence
+
+
 def test_only_a_shift_that_matters_is_one() -> None:
     far = Interval(0.0, -0.03, 0.03, (9,), "t")
     mattering = Interval(0.06, 0.04, 0.08, (9,), "t")

@@ -89,8 +89,10 @@ class Verdict:
             moved = self.losing if self.tone == "harm" else self.gaining
             verb = "hurts" if self.average.estimate < 0 else "helps"
             return f"{verb} every memory" if len(moved) == len(self.gains) else f"{verb} on average"
+        both = self.gaining and self.losing
+        more = "does more for some memories than for others"
         return {
-            "reorder": "helps some memories, hurts others",
+            "reorder": "helps some memories, hurts others" if both else more,
             "null": "does nothing that matters",
             "inconclusive": "is not settled",
         }[self.pattern]
@@ -169,7 +171,7 @@ def _sentence(verdict: Verdict) -> str:
         "amplify": f"{harm or 'amplifies the differences between memories'}: {delta}; {gains}.",
         "equalise": f"{harm or 'equalises the memories'}: {delta}; {gains}.",
         "shift": f"{_shift(verdict)}: {mean}; {delta}; {gains}.",
-        "reorder": f"helps some memories and hurts others: {gains}; {delta}.",
+        "reorder": f"{verdict.heading}: {gains}; {delta}.",
         "null": f"does nothing that matters: {mean}; {delta}; a true gain of "
         f"{_detectable(verdict.gains)} in any one architecture would have shown with 80% "
         "probability.",

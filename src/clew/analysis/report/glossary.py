@@ -117,7 +117,9 @@ TERMS: dict[str, Term] = {
         "The bonus changes neither the average nor the differences by an amount that matters.",
         r"[Nn]ull",
     ),
-    "reorder": Term("Reorder", "The bonus helps some memories and hurts others.", r"[Rr]eorders?"),
+    "reorder": Term(
+        "Reorder", "The bonus does more for some memories than for others.", r"[Rr]eorders?"
+    ),
     "seed": Term(
         "Seed", "One repetition of training with its own random numbers; a dot.", r"seeds?"
     ),
