@@ -113,6 +113,16 @@ def wrong_equivalence(draws: int) -> None:
                 pairs = (SHAPES[shape](rng, (2, n)) for _ in range(draws))
                 rates.append(np.mean([effect(b + gap, a).equivalent for a, b in pairs]))
             print(f"| {shape} | {n} |", " | ".join(f"{100 * r:.1f}%" for r in rates), "|")
+    print("\n| seeds that learn: without → with | true gain |", *(f"n = {n} |" for n in SEEDS))
+    print("|---|---:|" + "---:|" * len(SEEDS))
+    for before, after in ((0.9, 1.0), (0.8, 1.0), (0.0, 0.1), (0.0, 0.2)):
+        rates = []
+        for n in SEEDS:
+            rng = np.random.default_rng(n)
+            pairs = ((two_kinds(rng, n, after), two_kinds(rng, n, before)) for _ in range(draws))
+            rates.append(np.mean([effect(*pair).equivalent for pair in pairs]))
+        gain, shares = 0.95 * (after - before), (f"{100 * r:.1f}%" for r in rates)
+        print(f"| {before:.0%} → {after:.0%} | +{gain:.3f} |", " | ".join(shares), "|")
 
 
 def power(draws: int) -> None:
