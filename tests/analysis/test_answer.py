@@ -17,9 +17,10 @@ from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.weightstats import ttost_ind
 
 from clew.analysis import Results, Statistics, advice, answers, reason
-from clew.analysis.advice import bottleneck, choice, line
+from clew.analysis.advice import bottleneck, choice, label, line, needs
 from clew.analysis.answer import Answer, held_back_by, of_task, strongest
 from clew.analysis.formatting import change
+from clew.analysis.report.answer_grid import grid
 from clew.analysis.stats.effects import (
     EQUIVALENT_SEEDS,
     SEEDS,
@@ -189,6 +190,17 @@ def test_together_is_not_alone_unless_shown() -> None:
                   Given_e3b=(0.9, 0.05))  # fmt: skip
     assert wide.held_back_by == "both"
     assert "whether either alone would do cannot be told" in reason(wide)
+
+
+def test_the_half_that_is_shown_stands_in_the_grid() -> None:
+    arms = {"GRU_none": (0.3, 0.05), "Given_none": (0.8, 0.12), "Given_e3b": (0.9, 0.05)}
+    found = answer(**arms, GRU_e3b=(0.55, 0.3))
+    assert (found.effect.said, found.held_back_by) == (OPEN, "cannot be told")
+    assert "Memory holds it back; whether exploration does" in bottleneck(found)
+    assert (label(found), needs(found)) == (
+        "memory, at least in part", "needs memory, at least in part"
+    )  # fmt: skip
+    assert "■</i> memory, at least in part" in grid([found], "Memoryless")
 
 
 def test_a_bonus_that_helps_once_memory_is_given_is_said() -> None:

@@ -150,17 +150,27 @@ def in_brief(answer: Answer) -> str:
     }[answer.effect.said]
 
 
+def shown(answer: Answer) -> HeldBackBy:
+    """What holds it back, or the half of it that is shown where the other is open."""
+    if answer.held_back_by == "cannot be told":
+        if answer.effect.helps and not answer.untrained:
+            return "exploration"
+        if answer.intervened and answer.memory is not None and answer.memory.helps:
+            return "memory"
+    return answer.held_back_by
+
+
 def label(answer: Answer) -> str:
     """What holds it back, in a word or two."""
-    if answer.held_back_by == "exploration" and not answer.intervened:
-        return "exploration, at least in part"
-    return answer.held_back_by
+    found = shown(answer)
+    half = found != answer.held_back_by or (found == "exploration" and not answer.intervened)
+    return f"{found}, at least in part" if half else found
 
 
 def needs(answer: Answer) -> str:
     """The same as what it needs, for a picture."""
     unlike = {"nothing": "needs neither", "cannot be told": "bottleneck unclear"}
-    return unlike.get(answer.held_back_by, f"needs {label(answer)}")
+    return unlike.get(shown(answer), f"needs {label(answer)}")
 
 
 def _what_to_do(answer: Answer) -> tuple[str, str]:

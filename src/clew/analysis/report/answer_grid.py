@@ -10,7 +10,7 @@ from html import escape
 
 from markupsafe import Markup
 
-from clew.analysis.advice import label, line
+from clew.analysis.advice import label, line, shown
 from clew.analysis.answer import Answer, HeldBackBy
 from clew.analysis.formatting import signed_rate
 from clew.analysis.names import bonus_label
@@ -85,12 +85,12 @@ def effect_chip(answer: Answer) -> str:
 def _small_cell(answer: Answer | None, lower: str) -> str:
     if answer is None:
         return "<td></td>"
-    said, held = answer.effect.said, answer.held_back_by
-    shown = chip(said, EFFECTS[said], signed_rate(answer.effect.interval.estimate))
+    said, held = answer.effect.said, shown(answer)
+    chips = chip(said, EFFECTS[said], signed_rate(answer.effect.interval.estimate))
     if answer.intervened:
-        shown += chip(f"held {held}", HELD[held], held if held != "cannot be told" else "")
+        chips += chip(f"held {held}", HELD[held], label(answer) if held != "cannot be told" else "")
     kind = ' class="control"' if answer.agent == lower else ""
-    return f'<td{kind} title="{escape(line(answer))}">{shown}</td>'
+    return f'<td{kind} title="{escape(line(answer))}">{chips}</td>'
 
 
 def _role(agent: str, lower: str) -> str:
@@ -105,6 +105,6 @@ def _head(bonus: str, tested: bool) -> str:
 def _cell(answer: Answer | None, tested: bool) -> str:
     if answer is None:
         return '<td><span class="chip absent">not trained</span></td>'
-    held = answer.held_back_by
-    shown = chip(f"held {held}", HELD[held], label(answer)) if tested else ""
-    return f'<td title="{escape(line(answer))}">{effect_chip(answer)}{shown}</td>'
+    held = shown(answer)
+    why = chip(f"held {held}", HELD[held], label(answer)) if tested else ""
+    return f'<td title="{escape(line(answer))}">{effect_chip(answer)}{why}</td>'
