@@ -377,6 +377,17 @@ def test_the_script_for_a_chart_of_wandb(tmp_path: Path, monkeypatch: pytest.Mon
     assert sorted(runs["tail_mean"]) == pytest.approx(sorted(sum(SCORES.values(), ())))
 
 
+def test_one_column_a_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["environment", "agent", "bonus"]
+    wide = pd.DataFrame(rows()).pivot(index=names, columns="seed", values="score")
+    wide.add_prefix("seed").reset_index().to_csv(tmp_path / "wide.csv", index=False)
+    with pytest.raises(BadInput, match=r"one column a seed \('seed0' and 'seed1', …\)") as error:
+        read_table(tmp_path / "wide.csv")
+    assert "pandas.melt" in str(error.value)
+    found = follow(blocks("From one column a seed")[0], tmp_path, monkeypatch)
+    assert means(found) == pytest.approx(sorted(sum(SCORES.values(), ())))
+
+
 def test_the_table_of_runs_of_wandb_and_its_step(tmp_path: Path) -> None:
     table = [{"Name": f"sunny-{i}", "State": "finished", "_step": 100} | r for i, r in enumerate(rows())]  # noqa: E501  # fmt: skip
     table[0] |= {"State": "crashed", "score": None}

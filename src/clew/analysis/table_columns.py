@@ -76,6 +76,7 @@ def named_columns(rows: pd.DataFrame, where: str) -> Columns:
         found = next((s for s in synonyms if (plain == s).any()), None)
         if found is not None:
             chosen[name] = _only(plain, found, where)
+    _check_wide(chosen, rows, where)
     _check_required(chosen, rows, where)
     if "reward" in chosen and _are_numbers(rows[chosen["reward"]]):
         del chosen["reward"]  # what an episode earned, not a variant's name
@@ -115,6 +116,20 @@ def _check_long(plain: pd.Series, where: str) -> None:
             ", like a chart exported from wandb; it must become one row a run and step, with "
             "columns environment, agent, bonus, seed, step and score: pandas.melt does it, and "
             "docs/howto/results.md has the lines under 'From wandb'"
+        )
+
+
+def _check_wide(chosen: Iterable[str], rows: pd.DataFrame, where: str) -> None:
+    """Raise an error where columns such as seed0, seed1, … hold the scores."""
+    names = pd.Series([str(column) for column in rows.columns])
+    bare = names.str.replace(r"\d+$", "", regex=True)
+    wide = names[(bare != names) & bare.duplicated(keep=False)].tolist()
+    if wide and not {"seed", "score"} & set(chosen):
+        raise BadInput(
+            f"{where} seems to have one column a seed ({listed(map(repr, wide[:2]))}"
+            f"{', …' * (len(wide) > 2)}); it must become one row a run, with columns environment, "
+            "agent, bonus, seed and score: pandas.melt does it, and docs/howto/results.md has the "
+            "lines under 'From one column a seed'"
         )
 
 
