@@ -165,6 +165,11 @@ def test_harm_is_called_harm() -> None:
     assert levelled.heading == "harms LSTM and RetNet, so memories are more alike"
 
 
+def test_a_section_with_margins_of_its_own_says_so() -> None:
+    text = words(made(published()))
+    assert "Its margins are fixed; --margin sets that of the answer at the top." in text
+
+
 def test_hurts_is_said_only_where_a_memory_is_hurt() -> None:
     for lost, heading in (
         (0.45, "does more for some memories than for others"),
