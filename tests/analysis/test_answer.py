@@ -17,7 +17,7 @@ from statsmodels.stats.power import TTestIndPower
 from statsmodels.stats.weightstats import ttost_ind
 
 from clew.analysis import Results, Statistics, advice, answers, reason
-from clew.analysis.advice import bottleneck, choice, label, line, needs
+from clew.analysis.advice import bottleneck, choice, in_brief, label, line, needs
 from clew.analysis.answer import Answer, held_back_by, of_task, strongest
 from clew.analysis.formatting import change
 from clew.analysis.report.answer_grid import grid
@@ -542,3 +542,11 @@ def test_a_certain_but_tiny_effect_does_not_matter() -> None:
     middling = effect(above - above.mean() + 0.54, below - below.mean() + 0.5)
     assert middling.p < 0.05
     assert middling.said == OPEN
+    found = answer(GRU_none=(0.5, 0.03), GRU_e3b=(0.54, 0.03))
+    assert found.effect.said == OPEN
+    assert advice(found) == (
+        "E3B helps a little: +.04 [+.01, +.07]; whether by more than ±.05 is open."
+    )
+    assert in_brief(found) == "E3B helps a little"
+    worse = answer(GRU_none=(0.54, 0.03), GRU_e3b=(0.5, 0.03))
+    assert line(worse).startswith("GRU: E3B hurts a little, −.04 [")

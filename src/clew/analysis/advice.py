@@ -142,6 +142,8 @@ def choice(answer: Answer) -> str:
 def in_brief(answer: Answer) -> str:
     """What to do, in a few words for a table or a picture."""
     bonus = bonus_label(answer.bonus)
+    if answer.effect.little and not answer.silent:
+        return _little(answer.effect, bonus)
     return {
         "helps": f"use {bonus}",
         "hurts": f"avoid {bonus}",
@@ -184,6 +186,10 @@ def _what_to_do(answer: Answer) -> tuple[str, str]:
         figures += f", with the {_failures(answer)} counted as success 0"
     if min(answer.seeds) < SEEDS:
         return f"train at least {SEEDS} seeds with {bonus} and without", figures
+    if found.little:
+        return _little(
+            found, bonus
+        ), f"{figures}; whether by more than ±{rate(answer.margin)} is open"
     open_ = f"whether {bonus} helps cannot be told with {seeds(answer.seeds)}"
     said = {
         "helps": (f"use {bonus}", figures),
@@ -195,6 +201,10 @@ def _what_to_do(answer: Answer) -> tuple[str, str]:
         "cannot be told": (open_, figures + _more(found)),
     }
     return said[found.said]
+
+
+def _little(found: Effect, bonus: str) -> str:
+    return f"{bonus} {'helps' if found.interval.estimate > 0 else 'hurts'} a little"
 
 
 def _nothing(answer: Answer) -> str:

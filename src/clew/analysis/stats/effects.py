@@ -55,6 +55,12 @@ class Effect:
             return "helps" if self.interval.estimate > 0 else "hurts"
         return "cannot be told"
 
+    @property
+    def little(self) -> bool:
+        """Whether it differs from 0 by less than the margin in these seeds, and may by more."""
+        differs = self.p < ALPHA and abs(self.interval.estimate) < self.margin
+        return differs and not self.equivalent
+
     def said_with(self, seeds: int) -> Said:
         """What so many seeds an arm would probably say, were the difference seen the true one."""
         if self.said != "cannot be told" or self.needed is None or self.needed > seeds:
