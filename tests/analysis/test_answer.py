@@ -287,7 +287,7 @@ def test_a_bonus_with_which_every_run_fails_is_told_not_to_be_used() -> None:
         assert f"with the {lost.sum()} runs that failed counted as success 0" in line(found["GRU"])
 
 
-@pytest.mark.parametrize("share", [1.0, 0.75])
+@pytest.mark.parametrize("share", [1.0, 0.75, 0.5])
 def test_an_arm_whose_runs_failed_names_no_bottleneck(share: float) -> None:
     """What memory adds on top of the bonus is not known where the bonus was hardly trained."""
     runs = table(GRU_none=(0.3, 0.02), GRU_e3b=(0.6, 0.02), Given_none=(0.3, 0.02),

@@ -281,7 +281,7 @@ def _cannot_be_told(answer: Answer) -> str:
         return f"What holds it back cannot be told: {_no_run(answer)} of this task succeeds."
     open_ = f"cannot be told with {seeds(answer.seeds)}"
     if answer.untrained and not answer.intervened:
-        return "What holds it back cannot be told: most runs of an arm of its own failed."
+        return "What holds it back cannot be told: of an arm of its own, half or more failed."
     if answer.effect.helps and not answer.untrained:
         said = f"Exploration held it back, at least in part; whether memory does too {open_}"
     elif answer.memory is not None and answer.memory.helps:

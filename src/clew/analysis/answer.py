@@ -110,7 +110,7 @@ class Answer:
     lost: bool = False
     """Whether they are counted as success 0 in all numbers, as no run of an arm is left."""
     untrained: bool = False
-    """Whether most runs of an arm of its own failed. What holds the agent back is then judged
+    """Whether half or more of an arm of its own failed. What holds the agent back is then judged
     without what the bonus does to it."""
     with_failures: Answer | None = None
     """The answer with these counted as success 0, where it is another one."""
@@ -305,7 +305,7 @@ def _answer(
 
 
 def _trained(task: Task, arm: Pair) -> bool:
-    """Whether there is such an arm, and it is more than zeros put in for runs that failed."""
+    """Whether there is such an arm, and less than half of it is zeros for runs that failed."""
     return arm in task.arms and arm not in task.untrained
 
 

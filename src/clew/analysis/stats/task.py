@@ -37,7 +37,7 @@ class Task:
     upper: str = names.GIVEN
     """The control that is given what a perfect memory would hold."""
     untrained: frozenset[Pair] = frozenset()
-    """Arms that are mostly zeros put in for runs that diverged or crashed."""
+    """Arms of which at least half are zeros put in for runs that diverged or crashed."""
 
     def silent(self, margin: float) -> bool:
         """Whether no arm succeeds more often than the margin: arms that agree then say nothing."""
@@ -96,7 +96,7 @@ class Task:
         for arm, count in self.failed.items():
             finished = arms.get(arm, np.empty(0))
             arms[arm] = np.concatenate([np.zeros(count), finished])
-            if 2 * count > len(arms[arm]):
+            if 2 * count >= len(arms[arm]):
                 untrained.add(arm)
         return dataclasses.replace(self, arms=arms, failed={}, untrained=frozenset(untrained))
 
