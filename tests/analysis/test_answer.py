@@ -370,6 +370,11 @@ def test_few_seeds_say_how_many_would_tell() -> None:
     assert advice(single) == f"Train at least {SEEDS} seeds with E3B and without: +.70."
 
 
+def test_an_arm_with_fewer_seeds_than_would_tell_says_how_many() -> None:
+    found = answer(GRU_none=(0.3, 0.1), GRU_e3b=[0.35, 0.6, 0.85])
+    assert advice(found).endswith("seeds an arm would tell.")
+
+
 def test_how_many_seeds_would_tell_what_holds_it_back() -> None:
     """As few as settle it, though whether the bonus helps would need many more."""
     own, perfect = [0.0, 0.23, 0.52], [1.0, 1.0, 1.0]

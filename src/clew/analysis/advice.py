@@ -350,7 +350,7 @@ def _failures(answer: Answer) -> str:
 def _more(found: Effect) -> str:
     if found.needed is None:
         return f"; not even {MOST:,} seeds an arm would tell" if found.interval.known else ""
-    if found.needed <= max(found.interval.n):  # a correction for other questions stands in the way
+    if found.needed <= min(found.interval.n):  # a correction for other questions stands in the way
         return ""
     if abs(found.interval.estimate) > found.margin:
         return f"; about {found.needed} seeds an arm would tell"
