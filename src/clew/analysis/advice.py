@@ -187,9 +187,8 @@ def _what_to_do(answer: Answer) -> tuple[str, str]:
     if min(answer.seeds) < SEEDS:
         return f"train at least {SEEDS} seeds with {bonus} and without", figures
     if found.little:
-        return _little(
-            found, bonus
-        ), f"{figures}; whether by more than ±{rate(answer.margin)} is open"
+        figures += f"; whether by more than ±{rate(answer.margin)} is open"
+        return _little(found, bonus), figures
     open_ = f"whether {bonus} helps cannot be told with {seeds(answer.seeds)}"
     said = {
         "helps": (f"use {bonus}", figures),
